@@ -1,0 +1,105 @@
+"""Settings of every stage, as typed models with the method's defaults.
+
+A stage's settings are part of its identity: their hash goes into the code version,
+so that a change re-runs exactly the stages it affects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from drac_pipeline.errors import ConfigError
+
+CONFIG_FILE = "drac.toml"
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceConfig(_Settings):
+    """Which files of a source are documents (globs on the document key)."""
+
+    include: list[str] = Field(default=["**/*"], description="globs a key must match one of")
+    exclude: list[str] = Field(default=[], description="globs that leave a key out")
+    follow_symlinks: bool = False
+
+
+class NormalizeConfig(_Settings):
+    """Any format to PDF."""
+
+    timeout_seconds: float = Field(default=120.0, gt=0, description="hard limit a tool gets per document")
+    max_bytes: int = Field(default=500_000_000, gt=0, description="largest source file taken")
+
+
+class RenderConfig(_Settings):
+    """PDF pages to PNG (paper: 200 DPI, no side over 1,568 px)."""
+
+    dpi: int = Field(default=200, ge=36, le=600)
+    max_side: int = Field(default=1568, ge=256, description="longest side in pixels after downscaling")
+    window: int = Field(default=32, ge=1, description="pages rendered per open document; bounds memory")
+
+
+class ConvertConfig(_Settings):
+    """Pages to Markdown."""
+
+    converter: Literal["local"] = "local"
+    ocr: bool = Field(default=True, description="read pages without a usable text layer by OCR")
+
+
+class SectionConfig(_Settings):
+    """Elements to sections."""
+
+    budget: int = Field(default=60, ge=1, description="elements a section holds at most")
+
+
+class PlanConfig(_Settings):
+    """Sections to chunk plans."""
+
+    planner: Literal["local"] = "local"
+    min_blocks: int = Field(default=3, ge=1, description="content blocks a chunk should have at least")
+    max_blocks: int = Field(default=8, ge=1, description="content blocks a chunk should have at most")
+    target_chars: int = Field(default=900, ge=100, description="characters a chunk aims at, headings counted")
+    max_chars: int = Field(
+        default=1500, ge=200, description="characters a chunk of several blocks never exceeds"
+    )
+
+
+class DracConfig(_Settings):
+    """All settings; the sections of `drac.toml` have these names."""
+
+    source: SourceConfig = SourceConfig()
+    normalize: NormalizeConfig = NormalizeConfig()
+    render: RenderConfig = RenderConfig()
+    convert: ConvertConfig = ConvertConfig()
+    section: SectionConfig = SectionConfig()
+    plan: PlanConfig = PlanConfig()
+
+
+def settings_hash(*settings: BaseModel) -> str:
+    """Twelve hex digits of the SHA-256 of the settings as canonical JSON."""
+    text = json.dumps([s.model_dump(mode="json") for s in settings], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def load_config(home: Path) -> DracConfig:
+    """The settings of `home/drac.toml`, or the defaults where there is none.
+
+    Raises ConfigError naming the key and what it may be.
+    """
+    path = home / CONFIG_FILE
+    if not path.is_file():
+        return DracConfig()
+    try:
+        return DracConfig.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise ConfigError(f"{path}: not valid TOML: {e}") from e
+    except ValidationError as e:
+        lines = [f"  {'.'.join(map(str, x['loc']))}: {x['msg']}" for x in e.errors()]
+        raise ConfigError(f"{path}: settings are wrong:\n" + "\n".join(lines)) from e

@@ -1,0 +1,101 @@
+"""Errors that name the document, the stage, the cause and the way out."""
+
+from __future__ import annotations
+
+
+class DracError(Exception):
+    """Base of every error the library raises on purpose."""
+
+
+class ConfigError(DracError):
+    """A setting is wrong; the message names the key and the fix."""
+
+
+class DocumentError(DracError):
+    """A document cannot go on. Subclasses say the kind of cause.
+
+    `kind` is a stable word for reports; `cause` says what is wrong; `remedy` what a
+    person can do about it. `key` and `stage` are filled in by the pipeline where the
+    raising code does not know them. Pickles across process pools.
+    """
+
+    kind = "error"
+
+    def __init__(self, cause: str, *, remedy: str = "", key: str = "", stage: str = "") -> None:
+        super().__init__(cause, remedy, key, stage)
+        self.cause = cause
+        self.remedy = remedy
+        self.key = key
+        self.stage = stage
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.cause, self.remedy, self.key, self.stage)
+
+    def __str__(self) -> str:
+        where = f"{self.key or 'document'}, {self.stage or 'stage unknown'}"
+        tail = f" {self.remedy}" if self.remedy else ""
+        return f"{where}: {self.kind}: {self.cause}{tail}"
+
+
+def _rebuild(cls: type[DocumentError], cause: str, remedy: str, key: str, stage: str) -> DocumentError:
+    return cls(cause, remedy=remedy, key=key, stage=stage)
+
+
+class EncryptedDocument(DocumentError):
+    """A password is needed to read it."""
+
+    kind = "encrypted"
+
+
+class CorruptDocument(DocumentError):
+    """The bytes are not what the format allows."""
+
+    kind = "corrupt"
+
+
+class EmptyDocument(DocumentError):
+    """Zero bytes, or no page."""
+
+    kind = "empty"
+
+
+class UnsupportedDocument(DocumentError):
+    """No route leads from this format to chunks."""
+
+    kind = "unsupported"
+
+
+class DocumentTooLarge(DocumentError):
+    """A limit on bytes, pages or pixels is exceeded."""
+
+    kind = "too large"
+
+
+class StageTimeout(DocumentError):
+    """A tool did not finish in its time."""
+
+    kind = "timed out"
+
+
+class MissingTool(DocumentError):
+    """A program that the route needs is not installed."""
+
+    kind = "missing tool"
+
+
+class ConversionFailed(DocumentError):
+    """A page has ink but no text could be read, or every page failed."""
+
+    kind = "conversion failed"
+
+
+class SourceChanged(DocumentError):
+    """The file changed or vanished while it was being read."""
+
+    kind = "source changed"
+
+
+class InternalError(DocumentError):
+    """An unexpected exception; the cause carries its type and message."""
+
+    kind = "internal error"

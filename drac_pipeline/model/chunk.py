@@ -1,0 +1,89 @@
+"""Chunks, rebuilt from verbatim elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from drac_pipeline.model.box import Box
+from drac_pipeline.model.element import BOX_TYPE
+
+CHUNK_SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One retrieval unit.
+
+    chunk_id      from document key, document version and ordinal: equal text never collides
+    text          ancestor headings as Markdown headings, a blank line, then the body elements
+    breadcrumb    the ancestor headings as `A > B > C`
+    headings      the same as a list of texts, outermost first
+    element_ids   the body's elements in order (headings in `heading_ids`)
+    page_start…   first and last page of the body (0: unknown)
+    n_chars       characters of `text`
+    content_hash  SHA-256 of `text`
+    """
+
+    document_key: str
+    document_version: str
+    chunk_id: str
+    ordinal: int
+    text: str
+    breadcrumb: str
+    headings: tuple[str, ...]
+    heading_ids: tuple[str, ...]
+    element_ids: tuple[str, ...]
+    page_start: int
+    page_end: int
+    n_chars: int
+    content_hash: str
+    origin: str = "planned"
+    boxes: tuple[Box, ...] = ()
+
+
+CHUNK_SCHEMA = pa.schema(
+    [
+        ("document_key", pa.string()),
+        ("document_version", pa.string()),
+        ("chunk_id", pa.string()),
+        ("ordinal", pa.int32()),
+        ("text", pa.string()),
+        ("breadcrumb", pa.string()),
+        ("headings", pa.list_(pa.string())),
+        ("heading_ids", pa.list_(pa.string())),
+        ("element_ids", pa.list_(pa.string())),
+        ("page_start", pa.int32()),
+        ("page_end", pa.int32()),
+        ("n_chars", pa.int32()),
+        ("content_hash", pa.string()),
+        ("origin", pa.string()),
+        ("boxes", pa.list_(BOX_TYPE)),
+    ],
+    metadata={"drac_schema": f"chunks/{CHUNK_SCHEMA_VERSION}"},
+)
+
+_TUPLES = ("headings", "heading_ids", "element_ids")
+
+
+def chunks_to_table(chunks: Iterable[Chunk]) -> pa.Table:
+    """The chunks as an Arrow table of `CHUNK_SCHEMA`."""
+    rows = []
+    for c in chunks:
+        row = {name: getattr(c, name) for name in CHUNK_SCHEMA.names}
+        row.update({name: list(row[name]) for name in _TUPLES})
+        row["boxes"] = [b.model_dump() for b in c.boxes]
+        rows.append(row)
+    return pa.Table.from_pylist(rows, schema=CHUNK_SCHEMA)
+
+
+def chunks_from_table(table: pa.Table) -> list[Chunk]:
+    """The chunks of an Arrow table written by `chunks_to_table`."""
+    out = []
+    for row in table.to_pylist():
+        row.update({name: tuple(row[name]) for name in _TUPLES})
+        row["boxes"] = tuple(Box(**b) for b in row["boxes"])
+        out.append(Chunk(**row))
+    return out

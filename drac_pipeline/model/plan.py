@@ -1,0 +1,31 @@
+"""A chunk plan: lists of element ids, never text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PLAN_SCHEMA_VERSION = 1
+
+
+class PlannedChunk(BaseModel):
+    """One chunk to be: `heading_ids`, the ancestor headings shown above the body
+    (outermost first), and `body_ids`, content elements and inner headings in reading order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    heading_ids: list[str] = Field(default_factory=list)
+    body_ids: list[str] = Field(default_factory=list)
+    section_id: str = ""
+    origin: Literal["planned", "fallback"] = "planned"
+
+
+class ChunkPlan(BaseModel):
+    """The chunks of a document in reading order, who planned them, and what had to be mended."""
+
+    schema_version: int = PLAN_SCHEMA_VERSION
+    document_key: str
+    planner: str
+    chunks: list[PlannedChunk] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)

@@ -1,0 +1,311 @@
+"""Dagster's SQLite event log without the costs that make it slow.
+
+The stock class opens, checks, checkpoints, syncs and closes the database for every single event.
+``FastSqliteEventLogStorage`` writes the same files with the same schema, so either class can open
+what the other wrote, but keeps connections, writes a batch in one transaction a database, and does
+not wait for the disk at each commit: **a power loss or a crash of the operating system can cost the
+last commits** (never the integrity of a file; a killed process loses nothing that was committed).
+
+``dagster.yaml``, in the folder that ``DAGSTER_HOME`` names::
+
+    event_log_storage:
+      module: drac_pipeline.defs.event_log
+      class: FastSqliteEventLogStorage
+      config:
+        home: {env: DAGSTER_HOME}
+
+Run and schedule storage need no entry: Dagster's defaults lie in the same home.
+"""
+
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as db
+import sqlalchemy.event
+from dagster import Field, IntSource, StringSource
+from dagster._config.config_schema import UserConfigSchema
+from dagster._core.event_api import EventHandlerFn
+from dagster._core.events import ASSET_CHECK_EVENTS, ASSET_EVENTS, EVENT_TYPE_TO_PIPELINE_RUN_STATUS
+from dagster._core.events.log import EventLogEntry
+from dagster._core.storage.event_log.schema import AssetKeyTable, SqlEventLogStorageTable
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import (
+    INDEX_SHARD_NAME,
+    SqliteEventLogStorage,
+    SqliteEventLogStorageWatchdog,
+)
+from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
+from dagster._serdes import ConfigurableClassData
+from sqlalchemy.engine import Connection, Engine
+from watchdog.events import FileSystemEvent
+from watchdog.observers import Observer
+
+from drac_pipeline.defs.event_log_shards import ShardEngines
+
+EVENT_BATCH_ENV = "DAGSTER_EVENT_BATCH_SIZE"
+DEFAULT_EVENT_BATCH_SIZE = 500
+DEFAULT_MAX_OPEN_SHARDS = 16
+
+# A commit becomes visible a moment after its last write to the file, and a burst is worth one query.
+WATCH_SETTLE_SECONDS = 0.05
+
+_INSERT_EVENT = SqlEventLogStorageTable.insert()
+_INDEXED_EVENTS = ASSET_EVENTS | ASSET_CHECK_EVENTS | set(EVENT_TYPE_TO_PIPELINE_RUN_STATUS)
+
+
+class FastSqliteEventLogStorage(SqliteEventLogStorage):
+    """``SqliteEventLogStorage`` that keeps its connections and writes batches in one transaction.
+
+    Power loss can cost the last commits: the journal is synced at checkpoints only. Safe to use from
+    several threads and from several processes at once; the stock class may be among them.
+
+    Args:
+        base_dir: Folder of the databases, ``$DAGSTER_HOME/history/runs`` in a home.
+        max_open_shards: How many databases to keep open; one a run, and the index.
+
+    Raises:
+        ValueError: If ``max_open_shards`` is below 1.
+    """
+
+    def __init__(
+        self,
+        base_dir: str,
+        inst_data: ConfigurableClassData | None = None,
+        max_open_shards: int = DEFAULT_MAX_OPEN_SHARDS,
+    ):
+        self.engines = ShardEngines(self.path_for_shard, self._open_engine, max_open_shards)
+        self._known: set[str] = set()  # tables, columns and data migrations that are there: none ever goes
+        self._batch = threading.local()
+        self._watch_pid = os.getpid()
+        super().__init__(base_dir, inst_data)
+
+    @classmethod
+    def config_type(cls) -> UserConfigSchema:
+        return {
+            "home": Field(
+                StringSource,
+                is_required=False,
+                description="DAGSTER_HOME; the databases lie where Dagster puts them by default.",
+            ),
+            "base_dir": Field(
+                StringSource, is_required=False, description="Folder of the databases, instead of `home`."
+            ),
+            "max_open_shards": Field(IntSource, default_value=DEFAULT_MAX_OPEN_SHARDS),
+            "event_batch_size": Field(
+                IntSource,
+                default_value=DEFAULT_EVENT_BATCH_SIZE,
+                description=f"Value of {EVENT_BATCH_ENV} where it is not set; 0 leaves it unset.",
+            ),
+        }
+
+    @classmethod
+    def from_config_value(  # pyright: ignore[reportIncompatibleMethodOverride]  # the stock one is as narrow
+        cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, Any]
+    ) -> "FastSqliteEventLogStorage":
+        """Build the storage from ``dagster.yaml``, and have Dagster batch the events it can batch.
+
+        Every process that opens the instance comes by here, so the setting reaches the webserver and the
+        daemon (which record what a run plans) as well as the run.
+
+        Raises:
+            ValueError: If not exactly one of ``home`` and ``base_dir`` is given.
+        """
+        home, base_dir = config_value.get("home"), config_value.get("base_dir")
+        if (home is None) == (base_dir is None):
+            raise ValueError("event_log_storage: give either `home` or `base_dir`")
+        if home is not None:
+            base_dir = Path(home).expanduser() / "history" / "runs"
+        batch_size = config_value.get("event_batch_size", DEFAULT_EVENT_BATCH_SIZE)
+        if batch_size:
+            os.environ.setdefault(EVENT_BATCH_ENV, str(batch_size))
+        max_open = config_value.get("max_open_shards", DEFAULT_MAX_OPEN_SHARDS)
+        return cls(str(base_dir), inst_data, max_open)
+
+    # ---- connections
+
+    def _open_engine(self, shard: str) -> Engine:
+        engine = db.create_engine(
+            self.conn_string_for_shard(shard),
+            connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS},
+            max_overflow=-1,  # a webserver reads with more threads than a pool would let
+        )
+        sqlalchemy.event.listen(engine, "connect", _relax_sync)
+        with engine.connect() as conn:
+            initialized = (
+                db.inspect(conn).has_table("alembic_version")
+                and conn.execute(db.text("SELECT 1 FROM alembic_version")).first()
+            )
+        if not initialized:
+            self._initdb(engine)
+            engine.dispose()  # its connections are older than the switch to WAL
+        return engine
+
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[Connection]:
+        in_batch = getattr(self._batch, "index_connection", None)
+        if in_batch is not None and shard == INDEX_SHARD_NAME:
+            yield in_batch
+            return
+        with self.engines.engine(shard) as engine, engine.begin() as conn:
+            yield conn
+
+    def index_connection(self) -> AbstractContextManager[Connection]:
+        """Connect to the index; within a batch this thread is writing, that batch's connection."""
+        return self._connect(INDEX_SHARD_NAME)
+
+    # ---- what is known not to change
+
+    def _remember(self, fact: str, holds: Callable[[], bool]) -> bool:
+        if fact not in self._known and holds():
+            self._known.add(fact)
+        return fact in self._known
+
+    def has_table(self, table_name: str) -> bool:
+        """Say whether the index has a table; a yes is remembered."""
+
+        def look() -> bool:
+            with self.index_connection() as conn:
+                return db.inspect(conn).has_table(table_name)
+
+        return self._remember(f"table {table_name}", look)
+
+    def _has_asset_key_col_on_connection(self, conn: Connection, column_name: str) -> bool:
+        stock = super()._has_asset_key_col_on_connection
+        return self._remember(f"column {column_name}", lambda: stock(conn, column_name))
+
+    def has_asset_key_col(self, column_name: str) -> bool:
+        """Say whether the table of assets has a column; a yes is remembered."""
+        stock = super().has_asset_key_col
+        return self._remember(f"column {column_name}", lambda: stock(column_name))
+
+    def has_secondary_index(self, name: str) -> bool:
+        """Say whether a data migration was completed; a yes is remembered."""
+        stock = super().has_secondary_index
+        return self._remember(f"migration {name}", lambda: stock(name))
+
+    # ---- writing
+
+    def store_event(self, event: EventLogEntry) -> None:
+        """Store one event: in its run's database and, if it concerns assets or run status, in the index."""
+        self.store_event_batch([event])
+
+    def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
+        """Store events in one transaction for each run's database and one for the index.
+
+        All of it or nothing, since Dagster writes the events one by one after a batch has failed. Only
+        between the commits can a killed process leave the index with events its run lacks: the index
+        commits first, because the index is what says a document is done.
+        """
+        rows = [self._event_to_row(event) for event in events]
+        by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for row in rows:
+            by_run[row["run_id"]].append(row)
+        indexed = [
+            (event, row)
+            for event, row in zip(events, rows, strict=True)
+            if event.is_dagster_event and event.dagster_event_type in _INDEXED_EVENTS
+        ]
+        with self.engines.writing(), ExitStack() as transactions:
+            for run_id in sorted(by_run):
+                conn = transactions.enter_context(self.run_connection(run_id))
+                conn.execute(_INSERT_EVENT, by_run[run_id])
+            if indexed:
+                self._store_in_index(transactions.enter_context(self.index_connection()), indexed)
+
+    def _store_in_index(
+        self, conn: Connection, indexed: Sequence[tuple[EventLogEntry, Mapping[str, Any]]]
+    ) -> None:
+        self._batch.index_connection = conn
+        try:
+            stored = [
+                (event, int((conn.execute(_INSERT_EVENT, row).inserted_primary_key or (0,))[0]))
+                for event, row in indexed
+            ]
+            of_assets = [(e, id_) for e, id_ in stored if e.dagster_event_type in ASSET_EVENTS]
+            self._store_asset_event_tags(conn, [e for e, _ in of_assets], [id_ for _, id_ in of_assets])
+            self._store_asset_keys(conn, of_assets)
+            for event, event_id in stored:
+                if event.dagster_event_type in ASSET_CHECK_EVENTS:
+                    self.store_asset_check_event(event, event_id)
+        finally:
+            self._batch.index_connection = None
+
+    def _store_asset_keys(self, conn: Connection, stored: Sequence[tuple[EventLogEntry, int]]) -> None:
+        """Bring the row of each asset to what storing the events one after another would leave."""
+        has_columns = self._has_asset_key_index_cols_on_connection(conn)
+        last: dict[tuple[str, object], int] = {}
+        for position, (event, _) in enumerate(stored):
+            if key := event.get_dagster_event().asset_key:
+                last[key.to_string(), event.dagster_event_type] = position
+        values: dict[str, dict[str, Any]] = defaultdict(dict)
+        # Later events of a type overwrite all that earlier ones set: only the last is worth serializing.
+        for (key, _), position in sorted(last.items(), key=lambda item: item[1]):
+            event, event_id = stored[position]
+            values[key].update(self._get_asset_entry_values(event, event_id, has_columns))
+        for key, changes in values.items():
+            if not changes:
+                continue
+            updated = conn.execute(
+                AssetKeyTable.update().values(**changes).where(AssetKeyTable.c.asset_key == key)
+            )
+            if not updated.rowcount:
+                conn.execute(AssetKeyTable.insert().values(asset_key=key, **changes))
+
+    # ---- watching and closing
+
+    def watch(self, run_id: str, cursor: str | None, callback: EventHandlerFn) -> None:
+        """Call back with the events of a run that other processes store from now on."""
+        self._leave_parents_watchers()
+        if not self._obs:
+            self._obs = Observer()
+            self._obs.start()
+        handler = _JournalWatchdog(self, run_id, callback, cursor)
+        scheduled = self._obs.schedule(handler, self._base_dir, recursive=True)
+        self._watchers[run_id][callback] = (handler, scheduled)
+
+    def _leave_parents_watchers(self) -> None:
+        if self._watch_pid != os.getpid():  # threads do not survive a fork
+            self._watch_pid, self._obs = os.getpid(), None
+            self._watchers.clear()
+
+    def upgrade(self) -> None:
+        """Migrate the schema of every database in the home."""
+        super().upgrade()
+        self._known.clear()
+
+    def wipe(self) -> None:
+        """Delete all events, and the files of all runs."""
+        with self.engines.writing():
+            self.engines.close()
+            super().wipe()
+
+    def dispose(self) -> None:
+        """Stop watching and close the connections, which folds the journals into their databases."""
+        self._leave_parents_watchers()
+        super().dispose()
+        self.engines.close()
+
+
+class _JournalWatchdog(SqliteEventLogStorageWatchdog):
+    """Reads a run's new events when its journal grows: the database itself changes at checkpoints only."""
+
+    def __init__(
+        self, storage: SqliteEventLogStorage, run_id: str, callback: EventHandlerFn, cursor: str | None
+    ):
+        super().__init__(storage, run_id, callback, cursor)
+        self._patterns = [self._log_path, f"{self._log_path}-wal"]
+
+    def on_modified(self, event: FileSystemEvent) -> None:  # noqa: ARG002 - either file means the same
+        time.sleep(WATCH_SETTLE_SECONDS)
+        self._process_log()
+
+
+def _relax_sync(connection: Any, _record: object) -> None:
+    # Without WAL, less than full sync could damage the file: then it stays as it is.
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+        connection.execute("PRAGMA synchronous=NORMAL")

@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from drac_pipeline.errors import ConfigError
 
@@ -36,6 +36,21 @@ class NormalizeConfig(_Settings):
 
     timeout_seconds: float = Field(default=120.0, gt=0, description="hard limit a tool gets per document")
     max_bytes: int = Field(default=500_000_000, gt=0, description="largest source file taken")
+    max_unpacked_bytes: int = Field(
+        default=2_000_000_000, gt=0, description="largest declared size of a zip-based file once unpacked"
+    )
+    max_image_pixels: int = Field(default=200_000_000, gt=0, description="largest image frame taken")
+    max_memory_bytes: int = Field(
+        default=4_000_000_000,
+        gt=0,
+        description="memory a tool may take, all its processes together",
+    )
+    passwords: list[SecretStr] = Field(default=[], description="tried on encrypted documents, in order")
+    office_command: str = Field(default="soffice", description="LibreOffice: a name on PATH or a path")
+    browser_command: str = Field(
+        default="",
+        description="Chromium or Chrome: a name on PATH or a path; empty finds it",
+    )
 
 
 class RenderConfig(_Settings):

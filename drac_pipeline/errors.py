@@ -95,6 +95,12 @@ class SourceChanged(DocumentError):
     kind = "source changed"
 
 
+class UnreadableDocument(DocumentError):
+    """The file cannot be opened: permission, or a failing disk."""
+
+    kind = "unreadable"
+
+
 class InternalError(DocumentError):
     """An unexpected exception; the cause carries its type and message."""
 

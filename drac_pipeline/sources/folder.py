@@ -1,0 +1,178 @@
+"""Documents in a folder, or one single file."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat as stat_module
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from drac_pipeline.config import SourceConfig
+from drac_pipeline.errors import ConfigError, DocumentError
+from drac_pipeline.model import SourceDocument
+from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
+from drac_pipeline.sources.keys import document_key
+
+_IGNORED_NAMES = re.compile(r"\.|~\$|(?:Thumbs\.db|desktop\.ini)\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEntry:
+    """A file of a source as listed: `size` in bytes, `mtime_ns` since the epoch."""
+
+    key: str
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A path that was not listed and deserves a word: links out, unreadable folders, devices."""
+
+    path: Path
+    reason: str
+
+
+class FolderSource:
+    """The documents below `root`; if `root` is a file, that file alone.
+
+    Raises ConfigError if `root` does not exist or cannot be read.
+    """
+
+    def __init__(self, root: Path, config: SourceConfig, cache: FingerprintCache | None = None) -> None:
+        root = root.expanduser().absolute()
+        self._only: str | None = None
+        if root.is_file():
+            root, self._only = root.parent, root.name
+        elif not root.is_dir():
+            raise ConfigError(f"source {root}: there is no such file or folder")
+        if not os.access(root, os.R_OK | os.X_OK):
+            raise ConfigError(f"source {root}: no permission to read it")
+        self.root = root
+        self.config = config
+        self.cache = cache
+        self.skipped: list[Skipped] = []
+
+    def list(self) -> list[SourceEntry]:
+        """Every document, sorted by key; `skipped` then holds what was passed over and why.
+
+        Only names and stats are read. Globs are matched against the path as people
+        write it (NFC, unescaped); `**` spans folders, `*` does not.
+        """
+        self.skipped = []
+        if self._only is not None:
+            path = self.root / self._only
+            entry = self._entry(path, self._only, path.stat())
+            return [entry]
+        entries = [e for e in self._walk(self.root, "", ()) if self._wanted(e)]
+        return sorted(entries, key=lambda e: e.key)
+
+    def fingerprint(self, entry: SourceEntry) -> SourceDocument:
+        """The document with the SHA-256 of its bytes (remembered if a cache was given).
+
+        Raises SourceChanged or UnreadableDocument, naming the document.
+        """
+        if self.cache is not None:
+            try:
+                stat = entry.path.stat()
+            except OSError:
+                stat = None
+            if stat is not None and (known := self.cache.get(entry.path, stat)):
+                return _document(entry, known, stat)
+        try:
+            digest, stat = hash_file(entry.path)
+        except DocumentError as e:
+            e.key, e.stage = entry.key, "source"
+            raise
+        if self.cache is not None:
+            self.cache.put(entry.path, stat, digest)
+        return _document(entry, digest, stat)
+
+    def _walk(self, folder: Path, prefix: str, parents: tuple[tuple[int, int], ...]) -> Iterator[SourceEntry]:
+        try:
+            here = folder.stat()
+            found = sorted(os.scandir(folder), key=lambda e: e.name)
+        except OSError as e:
+            self.skipped.append(Skipped(folder, f"cannot be read: {e.strerror}"))
+            return
+        me = (here.st_dev, here.st_ino)
+        if me in parents:
+            self.skipped.append(Skipped(folder, "a link back to a folder above it"))
+            return
+        for item in found:
+            if _IGNORED_NAMES.match(item.name):
+                continue
+            path = Path(item.path)
+            try:
+                if item.is_symlink() and not self._may_follow(path):
+                    continue
+                if item.is_dir():
+                    yield from self._walk(path, f"{prefix}{item.name}/", (*parents, me))
+                    continue
+                stat = item.stat()
+            except OSError as e:
+                self.skipped.append(Skipped(path, f"cannot be read: {e.strerror}"))
+                continue
+            if stat_module.S_ISREG(stat.st_mode):
+                yield self._entry(path, f"{prefix}{item.name}", stat)
+            else:
+                self.skipped.append(Skipped(path, "neither a file nor a folder"))
+
+    def _may_follow(self, path: Path) -> bool:
+        target = Path(os.path.realpath(path))
+        if not target.exists():
+            self.skipped.append(Skipped(path, "a link to nothing"))
+            return False
+        if not self.config.follow_symlinks and not target.is_relative_to(os.path.realpath(self.root)):
+            self.skipped.append(Skipped(path, "a link out of the source"))
+            return False
+        return True
+
+    def _entry(self, path: Path, relative: str, stat: os.stat_result) -> SourceEntry:
+        return SourceEntry(document_key(relative), path, stat.st_size, stat.st_mtime_ns)
+
+    def _wanted(self, entry: SourceEntry) -> bool:
+        name = unicodedata.normalize("NFC", str(entry.path.relative_to(self.root).as_posix()))
+        included = any(_glob(g).fullmatch(name) for g in self.config.include)
+        return included and not any(_glob(g).fullmatch(name) for g in self.config.exclude)
+
+
+def _document(entry: SourceEntry, fingerprint: str, stat: os.stat_result) -> SourceDocument:
+    return SourceDocument(entry.key, entry.path, fingerprint, stat.st_size, stat.st_mtime)
+
+
+@lru_cache(maxsize=256)
+def _glob(pattern: str) -> re.Pattern[str]:
+    """`pattern` as a regular expression on a whole key.
+
+    `**/` any folders or none, `**` anything, `*` and `?` within one part, `[a-z]` and
+    `[!a-z]` sets. A pattern without a slash matches the file name in any folder; one
+    that ends with a slash, everything below that folder.
+    """
+    pattern = unicodedata.normalize("NFC", pattern)
+    if pattern.endswith("/"):
+        pattern += "**"
+    elif "/" not in pattern:
+        pattern = f"**/{pattern}"
+    out = []
+    for m in re.finditer(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", pattern.lstrip("/"), re.DOTALL):
+        token = m.group()
+        if token == "**/":
+            out.append("(?:.*/)?")
+        elif token == "**":
+            out.append(".*")
+        elif token == "*":
+            out.append("[^/]*")
+        elif token == "?":
+            out.append("[^/]")
+        elif token.startswith("[") and len(token) > 2:
+            body = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+            out.append(f"(?!/)[{'^' + body[1:] if body.startswith('!') else body}]")
+        else:
+            out.append(re.escape(token))
+    return re.compile("".join(out), re.DOTALL)

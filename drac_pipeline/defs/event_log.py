@@ -46,6 +46,7 @@ from watchdog.events import FileSystemEvent
 from watchdog.observers import Observer
 
 from drac_pipeline.defs.event_log_shards import ShardEngines
+from drac_pipeline.errors import ConfigError
 
 EVENT_BATCH_ENV = "DAGSTER_EVENT_BATCH_SIZE"
 DEFAULT_EVENT_BATCH_SIZE = 500
@@ -113,11 +114,11 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
         daemon (which record what a run plans) as well as the run.
 
         Raises:
-            ValueError: If not exactly one of ``home`` and ``base_dir`` is given.
+            ConfigError: If not exactly one of ``home`` and ``base_dir`` is given.
         """
         home, base_dir = config_value.get("home"), config_value.get("base_dir")
         if (home is None) == (base_dir is None):
-            raise ValueError("event_log_storage: give either `home` or `base_dir`")
+            raise ConfigError("event_log_storage: give one of `home` and `base_dir` in dagster.yaml")
         if home is not None:
             base_dir = Path(home).expanduser() / "history" / "runs"
         batch_size = config_value.get("event_batch_size", DEFAULT_EVENT_BATCH_SIZE)

@@ -1,0 +1,140 @@
+"""What the document job needs of Dagster's event log beyond its public interface.
+
+All of it leans on internals of Dagster 1.13, so it is kept in one place, and tested against a real
+instance: a new minor version shows here first.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from dagster import (
+    AssetCheckEvaluation,
+    AssetExecutionContext,
+    AssetKey,
+    AssetMaterialization,
+    AssetObservation,
+    DagsterEvent,
+    DagsterEventType,
+    DagsterInstance,
+    DagsterRun,
+    EventLogEntry,
+    OpExecutionContext,
+)
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
+from dagster._core.events import (
+    AssetMaterializationPlannedData,
+    DagsterEventBatchMetadata,
+    generate_event_batch_id,
+)
+from dagster._time import get_current_timestamp
+
+PARTITIONS_PER_QUERY = 10_000  # SQLite takes 32,766 variables in a statement
+
+
+def record_planned(
+    instance: DagsterInstance, run: DagsterRun, step_key: str, planned: Iterable[tuple[AssetKey, str]]
+) -> None:
+    """Record that a run means to materialize these (asset, partition) pairs, in one write.
+
+    Dagster records it by itself only for runs launched with a partition or a range. A pair shows as in
+    progress until the run ends; then as failed if the run failed and stored no materialization of the
+    pair after this. A run that succeeds or is canceled marks nothing as failed, and the next
+    materialization, of any run, clears the mark.
+    """
+    now = get_current_timestamp()
+    entries = []
+    for asset_key, partition in planned:
+        data = AssetMaterializationPlannedData(asset_key, partition=partition)
+        event = DagsterEvent.build_asset_materialization_planned_event(run.job_name, step_key, data)
+        entries.append(
+            EventLogEntry(
+                error_info=None,
+                level=logging.DEBUG,
+                user_message="",
+                run_id=run.run_id,
+                timestamp=now,
+                step_key=step_key,
+                job_name=run.job_name,
+                dagster_event=event,
+            )
+        )
+    if entries:
+        instance.event_log_storage.store_event_batch(entries)
+
+
+def latest_materialization_ids(
+    instance: DagsterInstance, asset_key: AssetKey, partitions: Iterable[str]
+) -> dict[str, int]:
+    """Return the storage id of each partition's latest materialization, without those that have none.
+
+    It is the value of the tag ``dagster/input_event_pointer/<parent>``. One query for many partitions.
+    """
+    ids: dict[str, int] = {}
+    for chunk in _chunks(partitions):
+        found = instance.event_log_storage.get_latest_storage_id_by_partition(
+            asset_key, DagsterEventType.ASSET_MATERIALIZATION, set(chunk)
+        )
+        ids.update(found)
+    return ids
+
+
+def latest_data_versions(
+    instance: DagsterInstance, asset_key: AssetKey, partitions: Iterable[str]
+) -> dict[str, str]:
+    """Return the data version of each partition's latest materialization, without those that have none.
+
+    It is the value of the tag ``dagster/input_data_version/<parent>``. One query for many partitions.
+    """
+    versions: dict[str, str] = {}
+    for chunk in _chunks(partitions):
+        found: Mapping[str, Mapping[str, str]] = instance.event_log_storage.get_latest_tags_by_partition(
+            asset_key, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], chunk
+        )
+        versions.update({key: tags[DATA_VERSION_TAG] for key, tags in found.items()})
+    return versions
+
+
+def write_together(
+    context: AssetExecutionContext | OpExecutionContext,
+    events: Sequence[AssetMaterialization | AssetObservation | AssetCheckEvaluation],
+) -> Iterator[DagsterEvent]:
+    """Store the events of a step in one write, then yield what an op has to yield for them.
+
+    Use ``yield from write_together(context, [...])`` in place of yielding the events, which Dagster
+    stores one by one. Batches form when ``DAGSTER_EVENT_BATCH_SIZE`` is set, as the event log storage of
+    this project sees to. A failed blocking check does not fail the step: the op decides.
+
+    Raises:
+        TypeError: If an event is none of the three kinds; nothing is stored then.
+    """
+    kinds = [_event_type(event) for event in events]
+    step = context.get_step_execution_context()
+    batch_id, written = generate_event_batch_id(), []
+    for position, (event, kind) in enumerate(zip(events, kinds, strict=True)):
+        batch = DagsterEventBatchMetadata(batch_id, is_end=position == len(events) - 1)
+        if isinstance(event, AssetMaterialization):
+            written.append(DagsterEvent.asset_materialization(step, event, batch))
+        elif isinstance(event, AssetObservation):
+            written.append(DagsterEvent.asset_observation(step, event, batch))
+        else:
+            outcome = "passed" if event.passed else "did not pass"
+            message = f"Asset check '{event.check_name}' on '{event.asset_key.to_user_string()}' {outcome}."
+            written.append(DagsterEvent.from_step(kind, step, event, message, batch))
+    yield from written
+
+
+def _event_type(event: object) -> DagsterEventType:
+    match event:
+        case AssetMaterialization():
+            return DagsterEventType.ASSET_MATERIALIZATION
+        case AssetObservation():
+            return DagsterEventType.ASSET_OBSERVATION
+        case AssetCheckEvaluation():
+            return DagsterEventType.ASSET_CHECK_EVALUATION
+    raise TypeError(f"an op cannot write a {type(event).__name__} to the event log together with others")
+
+
+def _chunks(partitions: Iterable[str]) -> Iterator[list[str]]:
+    keys = sorted(set(partitions))
+    for start in range(0, len(keys), PARTITIONS_PER_QUERY):
+        yield keys[start : start + PARTITIONS_PER_QUERY]

@@ -1,0 +1,1 @@
+"""Makes the sample corpus: the documents of the fictional Lindmoor Instruments."""

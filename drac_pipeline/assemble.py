@@ -1,0 +1,175 @@
+"""Plan and elements to chunks, and the proof that a chunk's text is its elements' text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from drac_pipeline.model.chunk import Chunk
+from drac_pipeline.model.element import Element, ElementKind
+from drac_pipeline.model.plan import ChunkPlan, PlannedChunk
+
+_KEY_DIGITS = 16
+
+
+def assemble(
+    document_key: str, document_version: str, elements: Sequence[Element], plan: ChunkPlan
+) -> list[Chunk]:
+    """The chunks of a plan whose coverage is proven.
+
+    A text is the chain of headings as Markdown heading lines, a blank line, and the body's
+    elements byte for byte with blank lines between, items of one list with single line
+    breaks. Error markers never become text. `chunk_id` is `<16 hex>-<ordinal, 4 digits>`, the
+    hex digits being of the SHA-256 of document key and version.
+    """
+    by_id = {e.id: e for e in elements if e.kind is not ElementKind.ERROR}
+    prefix = hashlib.sha256(f"{document_key}\0{document_version}".encode()).hexdigest()[:_KEY_DIGITS]
+    chunks: list[Chunk] = []
+    for planned in plan.chunks:
+        body = [by_id[i] for i in planned.body_ids if i in by_id]
+        if not body:
+            continue
+        top = [by_id[i] for i in planned.heading_ids if i in by_id]
+        chunks.append(_chunk(document_key, document_version, prefix, len(chunks), planned, top, body))
+    return chunks
+
+
+def _chunk(
+    document_key: str,
+    document_version: str,
+    prefix: str,
+    ordinal: int,
+    planned: PlannedChunk,
+    top: list[Element],
+    body: list[Element],
+) -> Chunk:
+    text = _text(top, body)
+    content = [e for e in body if e.is_content] or body
+    pages = [e.page_start for e in content if e.page_start] + [e.page_end for e in content if e.page_end]
+    return Chunk(
+        document_key=document_key,
+        document_version=document_version,
+        chunk_id=f"{prefix}-{ordinal:04d}",
+        ordinal=ordinal,
+        text=text,
+        breadcrumb=" > ".join(h.text for h in top),
+        headings=tuple(h.text for h in top),
+        heading_ids=tuple(h.id for h in top),
+        element_ids=tuple(e.id for e in body),
+        page_start=min(pages, default=0),
+        page_end=max(pages, default=0),
+        n_chars=len(text),
+        content_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        origin=planned.origin,
+        boxes=tuple(b for e in body for b in e.boxes),
+    )
+
+
+def _text(top: list[Element], body: list[Element]) -> str:
+    parts = ["\n".join(_line(h) for h in top)] if top else []
+    above: Element | None = None
+    for e in body:
+        line = _line(e) if e.kind is ElementKind.HEADING else e.text
+        if above is not None and _one_list(above, e):
+            parts[-1] += "\n" + line
+        else:
+            parts.append(line)
+        above = e
+    return "\n\n".join(parts)
+
+
+def _line(heading: Element) -> str:
+    return f"{'#' * heading.level} {heading.text}"
+
+
+def _one_list(above: Element, here: Element) -> bool:
+    return above.kind is here.kind is ElementKind.LIST_ITEM and above.group == here.group
+
+
+# ------------------------------------------------------------------ the proof
+
+
+class VerbatimProblem(BaseModel):
+    """Where a chunk is not what its elements say: `position` counts characters of its text."""
+
+    chunk_id: str
+    position: int
+    expected: str
+    found: str
+
+
+class VerbatimReport(BaseModel):
+    """Result of `verify_verbatim`: mismatches, and content elements not in exactly one chunk."""
+
+    n_chunks: int = 0
+    n_elements: int = 0
+    problems: list[VerbatimProblem] = Field(default_factory=list)
+    missing: list[str] = Field(default_factory=list)
+    duplicated: list[str] = Field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """True if the chunks are exactly the document's content, each element once."""
+        return not (self.problems or self.missing or self.duplicated)
+
+
+_SHOWN = 80  # characters of a mismatch that a problem quotes
+
+
+def verify_verbatim(elements: Sequence[Element], chunks: Sequence[Chunk]) -> VerbatimReport:
+    """Reads every chunk's text back with the elements in hand.
+
+    The text has to be the named headings, then the named elements, each in full and in
+    order, with nothing but line breaks between and nothing after; size and hash must agree,
+    and all chunks together must hold every content element once. Shares no code with `assemble`.
+    """
+    by_id = {e.id: e for e in elements}
+    report = VerbatimReport(n_chunks=len(chunks))
+    times = Counter(i for c in chunks for i in c.element_ids)
+    report.missing = [e.id for e in elements if e.is_content and not times[e.id]]
+    report.duplicated = [e.id for e in elements if e.is_content and times[e.id] > 1]
+    for chunk in chunks:
+        report.n_elements += len(chunk.element_ids)
+        problem = _first_problem(chunk, by_id)
+        if problem is not None:
+            report.problems.append(problem)
+    return report
+
+
+def _first_problem(chunk: Chunk, by_id: dict[str, Element]) -> VerbatimProblem | None:
+    position = 0
+    last = ""  # what the element before was: "#" on top, the list's group, "." for any other
+    for k, i in enumerate((*chunk.heading_ids, *chunk.element_ids)):
+        element = by_id.get(i)
+        if element is None or element.kind is ElementKind.ERROR:
+            return _problem(chunk, position, f"(no element {i} that may be indexed)")
+        expected = element.text
+        if element.kind is ElementKind.HEADING:
+            expected = "#" * element.level + " " + expected
+        here = "#" if k < len(chunk.heading_ids) else "."
+        if element.kind is ElementKind.LIST_ITEM:
+            here = element.group
+        if k:
+            expected = ("\n" if here == last != "." else "\n\n") + expected
+        if not chunk.text.startswith(expected, position):
+            return _problem(chunk, position, expected)
+        position += len(expected)
+        last = here
+    if position != len(chunk.text) or position != chunk.n_chars:
+        return _problem(chunk, position, f"(end of {chunk.n_chars} characters)")
+    digest = hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return (
+        None if digest == chunk.content_hash else _problem(chunk, 0, f"(text of hash {chunk.content_hash})")
+    )
+
+
+def _problem(chunk: Chunk, position: int, expected: str) -> VerbatimProblem:
+    return VerbatimProblem(
+        chunk_id=chunk.chunk_id,
+        position=position,
+        expected=expected[:_SHOWN],
+        found=chunk.text[position : position + _SHOWN],
+    )

@@ -1,0 +1,375 @@
+"""Markdown to elements: headings, paragraphs, list items, row sentences, code, quotes.
+
+The scanner is our own, line by line, for three reasons. Every element is an exact slice
+of the Markdown (the later proof rests on that), while a CommonMark parser reports lines
+of a tree whose leaves have lost their offsets. A page comment between two items must not
+end a list, and one between two lines must end a paragraph; CommonMark says the opposite of
+the first. And what a converter writes must never vanish into an HTML block, an indented
+code block or a link definition: here every line that is not blank, a rule, a setext
+underline or one of the pipeline's own comments belongs to exactly one element.
+
+Where it departs from CommonMark: only `<!-- page N -->` and `<!-- drac:… -->` are comments
+(any other is text, since a page may print one); indentation makes no code; a setext
+heading has one line of text and at least two underline characters; `#` without text is
+text; a fence that is never closed ends at the next page; an item is nested if it is
+indented by two columns more than the one above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from drac_pipeline.model.box import Box
+from drac_pipeline.model.conversion import BlockSpan
+from drac_pipeline.model.element import Element, ElementKind
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+_HEADING = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+(.*)")
+_SETEXT = re.compile(r"[ \t]{0,3}(={2,}|-{2,})[ \t]*$")
+_RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
+_ITEM = re.compile(r"([ \t]*)([-*+]|(\d{1,9})[.)])(?:[ \t]+(.*)|$)")
+_QUOTE = re.compile(r"[ \t]{0,3}>")
+_COMMENT = re.compile(r"[ \t]*<!--[ \t]*(?:page[ \t]+(\d+)[ \t]*-->|(drac:))", re.IGNORECASE)
+_ERROR = re.compile(r"<!--[ \t]*drac:error\b(?:\s+pages=\"?(\d+)(?:-(\d+))?)?", re.IGNORECASE)
+_PAGE = re.compile(r"[ \t]*<!--[ \t]*page[ \t]+(\d+)[ \t]*-->", re.IGNORECASE)
+
+_NESTED_COLUMNS = 2  # an item this much further in than the one above is its child
+
+
+@dataclass(slots=True)
+class _Block:
+    """An element to be: kind, level, the slice, its list and the pages it stands on."""
+
+    kind: ElementKind
+    start: int
+    end: int
+    page: int
+    level: int = 0
+    group: str = ""
+    page_end: int = 0
+
+
+def parse_markdown(markdown: str, spans: Sequence[BlockSpan] = ()) -> list[Element]:
+    """The elements of a document in reading order.
+
+    Ids count per document: h1… for headings, p1… for content, e1… for error markers.
+    Lists are grouped as l1… (one per top-level list), row sentences by the `table_id` of
+    their span. Pages come from the page comments and, where a span has boxes, from these.
+    """
+    spans = sorted(spans, key=lambda s: (s.start, s.end))
+    return _elements(markdown, _Scanner(markdown, spans).run(), spans)
+
+
+class _Scanner:
+    """One pass over the lines. A line is the slice [start, end) without its line break."""
+
+    def __init__(self, markdown: str, spans: Sequence[BlockSpan]) -> None:
+        self.markdown = markdown
+        self.lines = _lines(markdown)
+        self.closers = _closing_fences(markdown, self.lines)
+        self.row_starts = {s.start for s in spans if s.table_id is not None}
+        self.row_ends = {s.end for s in spans if s.table_id is not None}
+        self.blocks: list[_Block] = []
+        self.page = 0
+        self.lists = 0
+        self.open: _Block | None = None  # the paragraph, quote or item that a line may still join
+        self.columns: list[int] = []  # indentation of the open items, outermost first; empty: no list
+        self.after_blank = False
+        self.marker = ""  # what kind of list is open: the bullet, "." or ")"
+
+    def run(self) -> list[_Block]:
+        i = 0
+        while i < len(self.lines):
+            i = self._line(i)
+        for block in self.blocks:
+            block.page_end = max(block.page_end, block.page)
+        return self.blocks
+
+    # ------------------------------------------------------------------ one line
+
+    def _line(self, i: int) -> int:
+        """Takes line `i`; gives the number of the next one."""
+        start, end = self.lines[i]
+        text = self.markdown[start:end]
+        if not text.strip():
+            if self.open is not None and self.open.kind is not ElementKind.LIST_ITEM:
+                self.open = None
+            self.after_blank = True
+            return i + 1
+        if match := _COMMENT.match(text):
+            rest = self._comment(start, match)
+            if rest is not None:
+                # What follows the comment on its line, or lines the comment swallowed.
+                while i < len(self.lines) and self.lines[i][1] <= rest:
+                    i += 1
+                if i < len(self.lines) and self.lines[i][0] < rest:
+                    self.lines[i] = (rest, self.lines[i][1])
+                return i
+        after_blank, self.after_blank = self.after_blank, False
+        if match := _FENCE.match(text):
+            return self._fence(i, match)
+        if self._setext(text) or self._heading(start, text):
+            return i + 1
+        if _RULE.match(text):
+            self._close_list()
+            return i + 1
+        if (match := _ITEM.match(text)) and self._starts_item(match):
+            return self._item(i, match)
+        self._text(start, end, text, after_blank)
+        return i + 1
+
+    def _comment(self, start: int, match: re.Match[str]) -> int | None:
+        """Notes a comment of ours; gives where it ends, or None if it never does."""
+        if match[1]:
+            self.page = int(match[1])
+            self.open = None
+            return start + match.end()
+        close = self.markdown.find("-->", start)
+        if close < 0:
+            return None
+        begin = start + match[0].index("<")
+        end = close + 3
+        self.open = None
+        if error := _ERROR.match(self.markdown, begin):
+            self._close_list()
+            first = int(error[1] or self.page)
+            last = max(first, int(error[2] or first))
+            self._add(ElementKind.ERROR, begin, end, page=first, page_end=last)
+            self.page = max(self.page, last)
+        return end
+
+    def _fence(self, i: int, match: re.Match[str]) -> int:
+        start = self.lines[i][0]
+        in_list = bool(self.columns) and _columns(match[0][: match.start(1)]) >= _NESTED_COLUMNS
+        if not in_list:
+            self._close_list()
+        last = self._fence_end(i, match[1])
+        block = self._add(
+            ElementKind.CODE, start, self.lines[last][1], group=f"l{self.lists}" if in_list else ""
+        )
+        self._pages_within(block, i, last)
+        self.open = None
+        return last + 1
+
+    def _fence_end(self, i: int, fence: str) -> int:
+        """The line that closes the fence opened on line `i`; without one, the page's last line."""
+        closed = self.closers[fence[0]][i + 1] >= len(fence)
+        for j in range(i + 1, len(self.lines)):
+            text = self.markdown[slice(*self.lines[j])]
+            if closed:
+                match = _FENCE_END.match(text)
+                if match and match[1][0] == fence[0] and len(match[1]) >= len(fence):
+                    return j
+            elif _PAGE.match(text):
+                return j - 1
+        return len(self.lines) - 1
+
+    def _pages_within(self, block: _Block, first: int, last: int) -> None:
+        for j in range(first + 1, last + 1):
+            if match := _PAGE.match(self.markdown[slice(*self.lines[j])]):
+                self.page = int(match[1])
+        block.page_end = self.page
+
+    def _setext(self, text: str) -> bool:
+        """True if the line underlines the one-line paragraph above, which becomes a heading."""
+        match, block = _SETEXT.match(text), self.open
+        if match is None or block is None or block.kind is not ElementKind.PARAGRAPH:
+            return False
+        if block.group or "\n" in (above := self.markdown[block.start : block.end]) or "\r" in above:
+            return False
+        block.kind, block.level = ElementKind.HEADING, 1 if match[1][0] == "=" else 2
+        self.open = None
+        return True
+
+    def _heading(self, start: int, text: str) -> bool:
+        match = _HEADING.match(text)
+        if match is None:
+            return False
+        inner = match[2].rstrip()
+        bare = inner.rstrip("#")
+        if bare != inner and (not bare or bare[-1] in " \t"):  # closing hashes
+            inner = bare.rstrip()
+        if not inner:
+            return False
+        begin = start + match.start(2) + len(inner) - len(inner.lstrip())
+        self._close_list()
+        self._add(ElementKind.HEADING, begin, start + match.start(2) + len(inner), level=len(match[1]))
+        return True
+
+    # ------------------------------------------------------------------ lists and text
+
+    def _starts_item(self, match: re.Match[str]) -> bool:
+        """An item may not break into a paragraph if it is empty or numbered other than 1."""
+        if self.columns or self.open is None:
+            return True
+        return bool(match[4]) and match[3] in (None, "1")
+
+    def _item(self, i: int, match: re.Match[str]) -> int:
+        start, end = self.lines[i]
+        column, marker = _columns(match[1]), match[2][-1]
+        while self.columns and column < self.columns[-1]:
+            self.columns.pop()
+        if self.columns and column < self.columns[-1] + _NESTED_COLUMNS:
+            self.columns.pop()
+        if not self.columns and marker != self.marker:
+            self._close_list()
+        if not self.marker:
+            self.lists += 1
+            self.marker = marker
+        self.columns.append(column)
+        item = self._add(ElementKind.LIST_ITEM, start, end, level=len(self.columns), group=f"l{self.lists}")
+        self.open = item
+        if match[4] and (fence := _FENCE.match(match[4])):
+            last = self._fence_end(i, fence[1])
+            self._pages_within(item, i, last)
+            item.end = self._trimmed(self.lines[last][1], start)
+            return last + 1
+        return i + 1
+
+    def _text(self, start: int, end: int, text: str, after_blank: bool) -> None:
+        indented = bool(self.columns) and _columns(text) >= _NESTED_COLUMNS
+        quote = bool(_QUOTE.match(text)) and not indented
+        block = self.open
+        if block is not None and not self._breaks(start, text, quote, after_blank and not indented):
+            block.end = self._trimmed(end, start)
+            return
+        if not indented:
+            self._close_list()
+        begin = start + len(text) - len(text.lstrip())
+        kind = ElementKind.QUOTE if quote else ElementKind.PARAGRAPH
+        self.open = self._add(kind, begin, end, group=f"l{self.lists}" if indented else "")
+
+    def _breaks(self, start: int, text: str, quote: bool, apart: bool) -> bool:
+        """True if the line begins a block of its own rather than going on with the open one."""
+        assert self.open is not None
+        if quote:
+            return self.open.kind is not ElementKind.QUOTE
+        begin = start + len(text) - len(text.lstrip())
+        row = start in self.row_starts or begin in self.row_starts or self.open.end in self.row_ends
+        return row or (apart and self.open.kind is ElementKind.LIST_ITEM)
+
+    def _close_list(self) -> None:
+        self.open, self.columns, self.marker = None, [], ""
+
+    def _add(
+        self,
+        kind: ElementKind,
+        start: int,
+        end: int,
+        *,
+        level: int = 0,
+        group: str = "",
+        page: int | None = None,
+        page_end: int = 0,
+    ) -> _Block:
+        block = _Block(
+            kind,
+            start,
+            self._trimmed(end, start),
+            self.page if page is None else page,
+            level,
+            group,
+            page_end,
+        )
+        self.blocks.append(block)
+        return block
+
+    def _trimmed(self, end: int, start: int) -> int:
+        """`end` without the white space before it."""
+        while end > start and self.markdown[end - 1].isspace():
+            end -= 1
+        return end
+
+
+def _lines(markdown: str) -> list[tuple[int, int]]:
+    r"""Start and end of every line, ends without \n, \r\n or \r."""
+    out = []
+    for match in _LINE.finditer(markdown):
+        if match.start() == match.end() == len(markdown):
+            break
+        out.append((match.start(), match.start() + len(match[0].rstrip("\r\n"))))
+    return out
+
+
+def _closing_fences(markdown: str, lines: list[tuple[int, int]]) -> dict[str, list[int]]:
+    """Per fence character: the longest closing fence on line i or later (0: none)."""
+    longest = {c: [0] * (len(lines) + 1) for c in "`~"}
+    for i in range(len(lines) - 1, -1, -1):
+        for char in "`~":
+            longest[char][i] = longest[char][i + 1]
+        if match := _FENCE_END.match(markdown[slice(*lines[i])]):
+            char = match[1][0]
+            longest[char][i] = max(longest[char][i], len(match[1]))
+    return longest
+
+
+def _columns(text: str) -> int:
+    """Columns of leading blanks, tabs going to the next multiple of four."""
+    column = 0
+    for char in text:
+        if char == " ":
+            column += 1
+        elif char == "\t":
+            column += 4 - column % 4
+        else:
+            break
+    return column
+
+
+def _elements(markdown: str, blocks: list[_Block], spans: list[BlockSpan]) -> list[Element]:
+    """Blocks with ids, ancestors, and what the spans know of them."""
+    out: list[Element] = []
+    counts = {"h": 0, "p": 0, "e": 0}
+    above: list[tuple[int, str]] = []  # level and id of the open headings
+    first = 0  # the first span that may overlap this block or a later one
+    for ordinal, block in enumerate(blocks):
+        letter = {ElementKind.HEADING: "h", ElementKind.ERROR: "e"}.get(block.kind, "p")
+        counts[letter] += 1
+        if letter == "h":
+            while above and above[-1][0] >= block.level:
+                above.pop()
+        element = Element(
+            id=f"{letter}{counts[letter]}",
+            ordinal=ordinal,
+            kind=block.kind,
+            level=block.level,
+            text=markdown[block.start : block.end],
+            start=block.start,
+            end=block.end,
+            ancestors=tuple(i for _, i in above),
+            group=block.group,
+            page_start=block.page,
+            page_end=block.page_end,
+        )
+        while first < len(spans) and spans[first].end <= block.start:
+            first += 1
+        out.append(_placed(element, spans, first) if letter != "e" else element)
+        if letter == "h":
+            above.append((block.level, element.id))
+    return out
+
+
+def _placed(element: Element, spans: list[BlockSpan], first: int) -> Element:
+    """The element with the boxes, pages and table row of the spans that overlap it."""
+    boxes: list[Box] = []
+    table: BlockSpan | None = None
+    for i in range(first, len(spans)):
+        span = spans[i]
+        if span.start >= element.end:
+            break
+        if span.end <= element.start:
+            continue
+        boxes += span.boxes
+        if span.table_id is not None and table is None:
+            table = span
+    if boxes:
+        pages = [b.page for b in boxes]
+        element = replace(element, boxes=tuple(boxes), page_start=min(pages), page_end=max(pages))
+    if table is not None and element.kind in (ElementKind.PARAGRAPH, ElementKind.LIST_ITEM):
+        row = -1 if table.row is None else table.row
+        element = replace(element, kind=ElementKind.TABLE_ROW, level=0, group=table.table_id or "", row=row)
+    return element

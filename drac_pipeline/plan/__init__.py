@@ -1,0 +1,6 @@
+"""Planners: which elements make a chunk, said in ids alone, and the proof that none is lost."""
+
+from drac_pipeline.plan.coverage import CoverageReport, complete, verify_coverage
+from drac_pipeline.plan.local import plan_local
+
+__all__ = ["CoverageReport", "complete", "plan_local", "verify_coverage"]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from sqlalchemy.engine import Engine
 
+FORK_PATIENCE_SECONDS = 5.0
+
 
 class _Shard:
     """An open database: its engine, how many callers use it now, and the file it was opened on."""
@@ -40,8 +42,10 @@ class ShardEngines:
     def _start_afresh(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
+        self._left = threading.Condition(self._lock)
         self._write_lock = threading.RLock()
         self._shards: OrderedDict[str, _Shard] = OrderedDict()
+        self._in_use = 0
 
     @property
     def open_shards(self) -> Sequence[str]:
@@ -62,15 +66,18 @@ class ShardEngines:
         with self._lock:
             entry = self._get(shard)
             entry.users += 1
+            self._in_use += 1
             self._evict()
         try:
             yield entry.engine
         finally:
             with self._lock:
                 entry.users -= 1
+                self._in_use -= 1
                 if entry.retired and not entry.users:
                     entry.engine.dispose()
                 self._evict()
+                self._left.notify_all()
 
     def close(self) -> None:
         """Close every engine: now, or when its last user leaves it."""
@@ -110,16 +117,23 @@ class ShardEngines:
         self._start_afresh()
 
     # SQLite keeps a process's locks in memory and a fork copies that memory but not the locks, so a child
-    # that inherits an open database believes in locks it does not hold. Idle ones are closed beforehand.
+    # that inherits an open database believes in locks it does not hold; and what another thread has locked
+    # inside SQLite at that moment stays locked in the child for good. So: all quiet, all closed, then fork.
     def before_fork(self) -> None:
+        """Wait for connections in use, close them all, and let nobody open one until the fork is done."""
         self._leave_parents_engines()
+        self._write_lock.acquire()
         self._lock.acquire()
+        # No longer than this: the thread that forks may itself be the one that uses a connection.
+        self._left.wait_for(lambda: not self._in_use, FORK_PATIENCE_SECONDS)
         for entry in self._shards.values():
             if not entry.users:
                 entry.engine.dispose()
 
     def after_fork_in_parent(self) -> None:
+        """Go on as before."""
         self._lock.release()
+        self._write_lock.release()
 
 
 _INHERITED: list[object] = []

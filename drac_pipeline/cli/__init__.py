@@ -1,0 +1,5 @@
+"""The `drac` command."""
+
+from drac_pipeline.cli.app import main
+
+__all__ = ["main"]

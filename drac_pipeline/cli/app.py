@@ -1,0 +1,65 @@
+"""The command line: the stages without the UI, into the same instance and store."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import typer
+
+from drac_pipeline import __version__
+from drac_pipeline.cli.console import err
+from drac_pipeline.cli.export import export_app
+from drac_pipeline.cli.plan import plan
+from drac_pipeline.cli.run import run
+from drac_pipeline.cli.status import status
+from drac_pipeline.errors import DracError
+
+app = typer.Typer(
+    name="drac",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help=(
+        "Turn documents (PDF, DOCX, PPTX, XLSX, HTML, scans) into retrieval-ready chunks and keep them fresh.\n\n"
+        "A [b]home[/b] is a folder that holds everything made of a corpus: artifacts, settings (drac.toml) and"
+        " the Dagster instance. Start with [b]drac run SOURCE --home DIR[/b]; the same runs are in the Dagster"
+        " UI with [b]DAGSTER_HOME=DIR dagster dev -m drac_pipeline.defs.definitions[/b].\n\n"
+        "Exit codes: 0 all well · 1 some documents failed, the others are done · 2 wrong usage or settings."
+    ),
+)
+app.command()(run)
+app.command()(plan)
+app.command()(status)
+app.add_typer(export_app, name="export")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    ctx: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and end."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what happens to stderr."),
+) -> None:
+    if version:
+        typer.echo(f"drac_pipeline {__version__}")
+        raise typer.Exit
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, format="%(levelname)s %(name)s: %(message)s")
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+def main() -> None:
+    """Run the command; an error the library raised on purpose is one line, not a traceback."""
+    try:
+        app()
+    except DracError as e:
+        err.print(f"[bold red]error:[/] {_escaped(str(e))}", highlight=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        err.print("interrupted; what was finished is kept, and the next `drac run` goes on from there")
+        sys.exit(130)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")

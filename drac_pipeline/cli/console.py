@@ -1,0 +1,52 @@
+"""Where the commands print: tables and results to stdout, progress and errors to stderr."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.store import Home
+
+# A pipe has no width of its own; 80 columns would cut file names in a log.
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 160)
+
+HomeOption = Annotated[
+    Path,
+    typer.Option(
+        "--home",
+        "-H",
+        envvar="DRAC_HOME",
+        file_okay=False,
+        help="Folder of the corpus: artifacts, settings and Dagster instance. Made if it is not there.",
+    ),
+]
+
+
+def existing_home(path: Path) -> Home:
+    """The home at `path`. Raises ConfigError where nothing was ever ingested into it."""
+    home = Home(path)
+    if not (home.store.root / "documents").is_dir():
+        raise ConfigError(f"{path} holds no documents yet; fill it with `drac run SOURCE --home {path}`")
+    return home
+
+
+def progress_bar() -> Progress:
+    """A bar over documents; silent where stderr is not a terminal."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+        console=err,
+        disable=not err.is_terminal,
+        transient=True,
+    )

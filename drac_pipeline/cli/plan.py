@@ -1,0 +1,59 @@
+"""`drac plan`: plan and assemble chunks again, nothing before."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from drac_pipeline.cli.console import HomeOption, existing_home, out, progress_bar
+from drac_pipeline.cli.summary import Summary, print_summary
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.pipeline import DocumentOutcome
+from drac_pipeline.pipeline.progress import listening
+
+
+def plan(
+    home: HomeOption,
+    keys: Annotated[
+        list[str] | None,
+        typer.Argument(help="Document keys (see `drac status`); none: all documents.", show_default=False),
+    ] = None,
+) -> None:
+    """Plan and assemble the chunks again from the elements there are; never converts.
+
+    For after a change of the [plan] or [section] settings in drac.toml, or to see another plan.
+
+    Examples:
+
+      drac plan --home ~/drac/contracts
+
+      drac plan --home ~/drac/contracts "2024/supply agreement.pdf"
+    """
+    began = time.monotonic()
+    opened = existing_home(home)
+    manifests = {m.document_key: m for m in opened.store.manifests()}
+    if unknown := [k for k in keys or () if k not in manifests]:
+        raise ConfigError(f"not in this home: {', '.join(map(repr, unknown[:5]))}; `drac status` lists the keys")
+    chosen = sorted(keys or (k for k, m in manifests.items() if "elements" in m.stages))
+    if not chosen:
+        raise ConfigError("no document of this home has elements to plan from; run `drac run SOURCE` first")
+    from drac_pipeline.defs.jobs import PLAN_STAGES, REPLAN
+    from drac_pipeline.defs.launch import execute_documents, open_instance
+
+    summary = Summary()
+    with open_instance(opened) as instance, progress_bar() as bar:
+        task = bar.add_task("Planning", total=len(chosen), note="")
+
+        def on_document(outcome: DocumentOutcome) -> None:
+            summary.add(outcome)
+            bar.update(task, advance=1, note=outcome.key[-60:])
+
+        with listening(on_document):
+            launched = execute_documents(instance, REPLAN, chosen, stages=PLAN_STAGES, force=True)
+    summary.run_id = launched.run_id
+    summary.crashed = not launched.success and not summary.failures
+    print_summary(out, opened, summary, time.monotonic() - began)
+    if not launched.success:
+        raise typer.Exit(1)

@@ -1,0 +1,105 @@
+"""The table at the end of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from drac_pipeline.pipeline import DocumentOutcome
+from drac_pipeline.pipeline.worklist import WorkList
+from drac_pipeline.store import Home, Manifest
+
+MOST_ROWS = 60
+
+
+@dataclass
+class Summary:
+    """What a run did: the outcomes as they came, and what the look at the source had found."""
+
+    found: WorkList | None = None
+    outcomes: dict[str, DocumentOutcome] = field(default_factory=dict)
+    run_id: str = ""
+    crashed: bool = False
+
+    def add(self, outcome: DocumentOutcome) -> None:
+        """Take in the outcome of a document."""
+        self.outcomes[outcome.key] = outcome
+
+    @property
+    def failures(self) -> dict[str, tuple[str, str]]:
+        """Key to (stage, reason) of every document that did not get through."""
+        out = {}
+        for key, o in self.outcomes.items():
+            if o.failure:
+                f = o.failure
+                out[key] = (f.stage, f"{f.kind}: {f.cause} {f.remedy}".strip())
+        for key, e in (self.found.unreadable if self.found else {}).items():
+            out[key] = ("source", f"{e.kind}: {e.cause} {e.remedy}".strip())
+        return out
+
+
+def print_summary(console: Console, home: Home, summary: Summary, seconds: float) -> None:
+    """Documents, pages, elements, chunks, seconds; failures with their reason; where things lie."""
+    done = {k: home.store.manifest(k) for k in summary.outcomes}
+    if done:
+        console.print(_documents_table(summary, done))
+    failures = summary.failures
+    if failures:
+        table = Table(title="Failed", title_justify="left", title_style="bold red", show_lines=True)
+        table.add_column("document", overflow="fold")
+        table.add_column("stage")
+        table.add_column("reason", overflow="fold")
+        for key, (stage, reason) in sorted(failures.items()):
+            table.add_row(escape(key), stage, escape(reason))
+        console.print(table)
+    if summary.crashed:
+        console.print("[bold red]The run ended with an error of its own;[/] see its log in the Dagster UI.")
+    unchanged = summary.found.unchanged if summary.found else 0
+    good = sum(not o.failure for o in summary.outcomes.values())
+    console.print(
+        f"{good} done, {unchanged} unchanged, {len(failures)} failed in {seconds:.1f} s"
+        + (f" · run {summary.run_id}" if summary.run_id else " · nothing to do" if not failures else "")
+    )
+    console.print(f"store [cyan]{escape(str(home.store.root))}[/] · Dagster instance [cyan]{escape(str(home.path))}[/]")
+    console.print(
+        f"next: drac export chunks chunks.parquet --home {escape(str(home.path))} · drac status --home"
+        f" {escape(str(home.path))}",
+        style="dim",
+    )
+
+
+def _documents_table(summary: Summary, manifests: dict[str, Manifest | None]) -> Table:
+    table = Table(title=f"{len(manifests)} documents", title_justify="left")
+    table.add_column("document", overflow="fold")
+    for name in ("pages", "elements", "chunks", "seconds"):
+        table.add_column(name, justify="right")
+    table.add_column("stages run", overflow="fold")
+    totals = [0, 0, 0, 0.0]
+    keys = sorted(manifests)
+    for i, key in enumerate(keys):
+        outcome, manifest = summary.outcomes[key], manifests[key]
+        figures = [
+            _count(manifest, "normalized_pdf", "pages"),
+            _count(manifest, "elements", "elements"),
+            _count(manifest, "chunks", "chunks"),
+        ]
+        totals = [t + f for t, f in zip(totals, [*figures, outcome.seconds], strict=True)]
+        made = [s.stage for s in outcome.stages if s.status == "made"]
+        state = f"[red]failed at {outcome.failure.stage}[/]" if outcome.failure else ", ".join(made) or "reused"
+        if len(made) > 5 and not outcome.failure:
+            state = "all"
+        if i < MOST_ROWS:
+            table.add_row(escape(key), *map(str, figures), f"{outcome.seconds:.1f}", state)
+    if len(keys) > MOST_ROWS:
+        table.add_row(f"… and {len(keys) - MOST_ROWS} more", "", "", "", "", "")
+    table.add_section()
+    table.add_row("[b]total", *(f"{t:,}" for t in totals[:3]), f"{totals[3]:.1f}", "")
+    return table
+
+
+def _count(manifest: Manifest | None, stage: str, name: str) -> int:
+    record = manifest.stages.get(stage) if manifest else None
+    return int(record.counts.get(name, 0)) if record else 0

@@ -1,0 +1,28 @@
+"""Everything Dagster sees: assets with their checks, jobs, resources."""
+
+from __future__ import annotations
+
+from dagster import Definitions, in_process_executor
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.defs.jobs import ingest, replan
+from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.defs.stages import make_stage_assets, source_document
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.store import Home
+
+
+def _settings() -> DracConfig:
+    try:
+        home = Home.from_environment()
+    except ConfigError:  # no home yet, as when the definitions are only validated
+        return DracConfig()
+    return home.config
+
+
+defs = Definitions(
+    assets=[source_document, make_stage_assets(_settings())],
+    jobs=[ingest, replan],
+    resources={"home": HomeResource()},
+    executor=in_process_executor,  # the documents of a run are spread over processes inside the op
+)

@@ -1,0 +1,107 @@
+"""From outcomes to Dagster's events: materializations, checks, and the tags that keep staleness true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dagster import (
+    AssetCheckEvaluation,
+    AssetExecutionContext,
+    AssetKey,
+    AssetMaterialization,
+    AssetObservation,
+    DagsterInstance,
+)
+from dagster._core.definitions.data_version import (
+    CODE_VERSION_TAG,
+    DATA_VERSION_TAG,
+    get_input_data_version_tag,
+    get_input_event_pointer_tag,
+)
+from dagster._core.events import DagsterEventType
+
+from drac_pipeline.defs.instance_events import latest_materialization_ids, write_together
+from drac_pipeline.defs.metadata import check_metadata, stage_metadata
+from drac_pipeline.pipeline import STAGES, DocumentOutcome, Stage, StageOutcome
+from drac_pipeline.pipeline.stages import SOURCE
+from drac_pipeline.store import Manifest, Store
+
+SOURCE_KEY = AssetKey("source_document")
+
+
+def asset_key(stage: str) -> AssetKey:
+    """The asset of a stage, or of the source."""
+    return SOURCE_KEY if stage == SOURCE else AssetKey(stage)
+
+
+def source_observation(manifest: Manifest) -> AssetObservation:
+    """The source's fingerprint as it is now; what was made from another one shows as stale."""
+    source = manifest.source
+    return AssetObservation(
+        SOURCE_KEY,
+        partition=manifest.document_key,
+        metadata={"path": source.path, "bytes": source.size},
+        tags={DATA_VERSION_TAG: source.fingerprint[:32]},
+    )
+
+
+def latest_ids(instance: DagsterInstance, stage: str, keys: Iterable[str]) -> dict[str, int]:
+    """The storage id of each document's newest event that carries a data version of `stage`."""
+    if stage != SOURCE:
+        return latest_materialization_ids(instance, asset_key(stage), keys)
+    return dict(
+        instance.event_log_storage.get_latest_storage_id_by_partition(
+            SOURCE_KEY, DagsterEventType.ASSET_OBSERVATION, set(keys)
+        )
+    )
+
+
+def write_outcomes(
+    context: AssetExecutionContext, store: Store, outcomes: list[DocumentOutcome]
+) -> Iterator[object]:
+    """Store the events of these documents stage by stage: one write a stage, since the
+    events of a stage name the stored ids of its parents' events."""
+    instance = context.instance
+    pointers: dict[str, dict[str, int]] = {}
+    for stage in STAGES:
+        ended = [(o.key, s) for o in outcomes for s in o.stages if s.stage == stage.name and s.record]
+        if not ended:
+            continue
+        for parent in stage.parents:
+            if parent not in pointers:
+                pointers[parent] = latest_ids(instance, parent, [o.key for o in outcomes])
+        events = []
+        for key, outcome in ended:
+            if outcome.status != "failed":
+                events.append(_materialization(store, key, stage, outcome, pointers))
+            events.extend(_evaluations(key, outcome))
+        yield from write_together(context, events)
+
+
+def _materialization(
+    store: Store, key: str, stage: Stage, outcome: StageOutcome, pointers: dict[str, dict[str, int]]
+) -> AssetMaterialization:
+    record = outcome.record
+    assert record is not None
+    tags = {DATA_VERSION_TAG: record.data_version, CODE_VERSION_TAG: record.code_version}
+    for parent in stage.parents:
+        parent_key = asset_key(parent)
+        tags[get_input_data_version_tag(parent_key)] = record.inputs.get(parent, "")[:32]
+        if key in pointers[parent]:
+            tags[get_input_event_pointer_tag(parent_key)] = str(pointers[parent][key])
+    return AssetMaterialization(
+        asset_key(stage.name), partition=key, metadata=stage_metadata(store, key, outcome), tags=tags
+    )
+
+
+def _evaluations(key: str, outcome: StageOutcome) -> Iterator[AssetCheckEvaluation]:
+    assert outcome.record is not None
+    for name, check in outcome.record.checks.items():
+        yield AssetCheckEvaluation(
+            asset_key(outcome.stage),
+            name,
+            check.passed,
+            metadata=check_metadata(check.detail),
+            partition=key,
+            blocking=check.blocking,
+        )

@@ -1,0 +1,141 @@
+"""Open a home's Dagster instance and execute its jobs in this process.
+
+A run launched here carries the same origin as one launched from the UI of `workspace.yaml`,
+so that the UI can re-execute it. Its process is written into its tags: a run whose process
+is gone (killed, power loss) is marked as failed the next time the home is opened here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dagster import DagsterInstance, DagsterRunStatus, RunConfig, RunsFilter
+from dagster._core.code_pointer import ModuleCodePointer
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import create_execution_plan, execute_run
+from dagster._core.origin import DEFAULT_DAGSTER_ENTRY_POINT, JobPythonOrigin, RepositoryPythonOrigin
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteJobOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.store import Home
+
+DEFINITIONS = "drac_pipeline.defs.definitions"
+LOCATION = "drac_pipeline"
+PROCESS_TAG = "drac/process"
+_TEMPLATE = Path(__file__).with_name("dagster.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A run that has ended."""
+
+    run_id: str
+    success: bool
+
+
+@contextlib.contextmanager
+def open_instance(home: Home) -> Iterator[DagsterInstance]:
+    """The Dagster instance of a home; the home gets a `dagster.yaml` if it has none.
+
+    Raises ConfigError where the folder cannot be written to.
+    """
+    try:
+        home.path.mkdir(parents=True, exist_ok=True)
+        if not (home.path / "dagster.yaml").exists():
+            shutil.copyfile(_TEMPLATE, home.path / "dagster.yaml")
+    except OSError as e:
+        raise ConfigError(f"--home {home.path}: cannot be written to: {e.strerror}") from e
+    os.environ["DAGSTER_HOME"] = os.environ["DRAC_HOME"] = str(home.path)
+    logging.getLogger("dagster").setLevel(logging.CRITICAL)  # the caller reports; the run's log has it all
+    with DagsterInstance.get() as instance:
+        _fail_runs_of_dead_processes(instance)
+        yield instance
+
+
+def execute_documents(
+    instance: DagsterInstance,
+    job_name: str,
+    keys: Sequence[str],
+    *,
+    stages: Sequence[str] = (),
+    force: bool = False,
+) -> Launched:
+    """Run `job_name` over exactly these documents and stages, and wait for its end."""
+    # imported here: the definitions read the settings of the home that is open now
+    from drac_pipeline.defs.definitions import defs
+    from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
+
+    job = defs.resolve_job_def(job_name)
+    config = RunConfig(
+        ops={OP_NAME: DocumentsConfig(keys=list(keys), stages=list(stages), force=force)}
+    ).to_config_dict()
+    recipe = InMemoryJob(job)
+    run = instance.create_run_for_job(
+        job_def=job,
+        run_config=config,
+        execution_plan=create_execution_plan(recipe, config, instance_ref=instance.get_ref()),
+        tags={**job.run_tags, PROCESS_TAG: _process(), "drac/documents": str(len(keys))},
+        remote_job_origin=_remote_origin(job_name),
+        job_code_origin=_code_origin(job_name),
+    )
+    result = execute_run(recipe, run, instance, raise_on_error=False)
+    return Launched(run.run_id, result.success)
+
+
+def _remote_origin(job_name: str) -> RemoteJobOrigin:
+    location = ManagedGrpcPythonEnvCodeLocationOrigin(
+        LoadableTargetOrigin(module_name=DEFINITIONS, attribute="defs"), LOCATION
+    )
+    return RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job_name)
+
+
+def _code_origin(job_name: str) -> JobPythonOrigin:
+    pointer = ModuleCodePointer(DEFINITIONS, "defs", working_directory=None)
+    return JobPythonOrigin(
+        job_name,
+        RepositoryPythonOrigin(
+            executable_path=sys.executable, code_pointer=pointer, entry_point=DEFAULT_DAGSTER_ENTRY_POINT
+        ),
+    )
+
+
+def _process() -> str:
+    return f"{socket.gethostname()}/{_boot_id()}/{os.getpid()}/{_started(os.getpid())}"
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def _started(pid: int) -> str:
+    """When the process began, in the kernel's ticks: tells it from a later one of the same number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return "gone"
+
+
+def _fail_runs_of_dead_processes(instance: DagsterInstance) -> None:
+    unfinished = [DagsterRunStatus.STARTING, DagsterRunStatus.STARTED, DagsterRunStatus.NOT_STARTED]
+    for run in instance.get_runs(RunsFilter(statuses=unfinished)):
+        parts = run.tags.get(PROCESS_TAG, "").split("/")
+        if len(parts) != 4 or parts[0] != socket.gethostname():
+            continue
+        if parts[1] != _boot_id() or _started(int(parts[2])) != parts[3]:
+            instance.report_run_failed(run, "the process of this run is gone; `drac run` takes up what it left")

@@ -1,0 +1,89 @@
+"""What a materialization and a check show in the UI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from dagster import MetadataValue, TableColumn, TableMetadataValue, TableRecord, TableSchema
+
+from drac_pipeline.pipeline import StageOutcome
+from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE, PAGES_FILE
+from drac_pipeline.store import StageRecord, Store
+
+PREVIEW_CHARS = 2_000
+PREVIEW_ROWS = 6
+PREVIEW_CELL = 160
+
+Metadata = dict[str, MetadataValue]
+
+
+def stage_metadata(store: Store, key: str, outcome: StageOutcome) -> Metadata:
+    """Counts, seconds, facts, where the output lies, warnings, and a preview of the text."""
+    record = outcome.record
+    if record is None:
+        return {}
+    folder = store.document_dir(key) / outcome.stage / record.version
+    out: Metadata = {name: _number(value) for name, value in record.counts.items()}
+    out["seconds"] = MetadataValue.float(record.seconds)
+    out["result"] = MetadataValue.text(outcome.status + (f" ({outcome.reason})" if outcome.reason else ""))
+    for name, value in record.facts.items():
+        out[name] = MetadataValue.json(value) if isinstance(value, dict | list) else MetadataValue.text(str(value))
+    out["files"] = MetadataValue.path(str(folder))
+    if record.warnings:
+        out["warnings"] = MetadataValue.md("\n".join(f"- {w}" for w in record.warnings[:50]))
+    preview = _PREVIEWS.get(outcome.stage)
+    if preview:
+        out["preview"] = preview(folder)
+    return out
+
+
+def check_metadata(detail: Mapping[str, object]) -> Metadata:
+    """The figures a check looked at."""
+    out: Metadata = {}
+    for name, value in detail.items():
+        if isinstance(value, bool):
+            out[name] = MetadataValue.bool(value)
+        elif isinstance(value, int | float):
+            out[name] = _number(value)
+        elif isinstance(value, list | dict):
+            out[name] = MetadataValue.json(value)
+        else:
+            out[name] = MetadataValue.text(str(value))
+    return out
+
+
+def counts_of(record: StageRecord, *names: str) -> str:
+    """`12 pages, 40 chunks` of the named counts that the record has."""
+    return ", ".join(f"{record.counts[n]:g} {n}" for n in names if n in record.counts)
+
+
+def _number(value: float) -> MetadataValue:
+    return MetadataValue.int(value) if isinstance(value, int) else MetadataValue.float(value)
+
+
+def _markdown_preview(folder: Path) -> MetadataValue:
+    with (folder / MARKDOWN_FILE).open(encoding="utf-8", newline="") as f:
+        text = f.read(PREVIEW_CHARS + 1)
+    return MetadataValue.md(text if len(text) <= PREVIEW_CHARS else text[:PREVIEW_CHARS].rsplit("\n", 1)[0] + "\n\n…")
+
+
+def _chunk_preview(folder: Path) -> TableMetadataValue:
+    columns = ["ordinal", "breadcrumb", "text", "page_start", "page_end", "n_chars"]
+    rows = pq.read_table(folder / CHUNKS_FILE, columns=columns).slice(0, PREVIEW_ROWS).to_pylist()
+    return MetadataValue.table(
+        records=[TableRecord({n: _cell(row[n]) for n in columns}) for row in rows],
+        schema=TableSchema([TableColumn(n, "string" if n in ("breadcrumb", "text") else "int") for n in columns]),
+    )
+
+
+def _page_preview(folder: Path) -> MetadataValue:
+    return MetadataValue.path(str(folder / PAGES_FILE))
+
+
+def _cell(value: str | int) -> str | int:
+    return value if isinstance(value, int) or len(value) <= PREVIEW_CELL else value[:PREVIEW_CELL] + "…"
+
+
+_PREVIEWS = {"markdown": _markdown_preview, "chunks": _chunk_preview, "page_images": _page_preview}

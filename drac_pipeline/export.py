@@ -1,0 +1,93 @@
+"""Write what the store holds for use elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.model import CHUNK_SCHEMA
+from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE
+from drac_pipeline.store import Manifest, Store
+
+
+def export_markdown(store: Store, out: Path) -> int:
+    """Write `out/<document key>.md` for each converted document; gives their number.
+
+    A key never climbs out of `out`: keys hold no `..` parts and no absolute paths.
+    """
+    n = 0
+    for manifest in _having(store, "markdown"):
+        target = out / f"{manifest.document_key}.md"
+        if not target.resolve().is_relative_to(out.resolve()):
+            raise ConfigError(f"{manifest.document_key!r} would be written outside {out}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _write_atomically(target, store.path(manifest.document_key, "markdown", MARKDOWN_FILE, manifest).read_bytes())
+        n += 1
+    return n
+
+
+def export_chunks(store: Store, out: Path) -> int:
+    """Write one row a chunk, ordered by document key and ordinal, as Parquet or JSON lines by
+    the ending of `out`; gives the number of chunks. Raises ConfigError for another ending."""
+    if out.suffix not in (".parquet", ".jsonl"):
+        raise ConfigError(f"{out.name}: chunks are exported as .parquet or .jsonl; give the file such an ending")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    tables = (
+        pq.read_table(store.path(m.document_key, "chunks", CHUNKS_FILE, m)).cast(CHUNK_SCHEMA)
+        for m in _having(store, "chunks")
+    )
+    handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as f:
+            n = _write_parquet(f, tables) if out.suffix == ".parquet" else _write_json_lines(f, tables)
+        _give_usual_mode(temporary)
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return n
+
+
+def _having(store: Store, stage: str) -> Iterator[Manifest]:
+    found = [m for m in store.manifests() if stage in m.stages]
+    yield from sorted(found, key=lambda m: m.document_key)
+
+
+def _write_parquet(f, tables: Iterator[pa.Table]) -> int:
+    n = 0
+    with pq.ParquetWriter(f, CHUNK_SCHEMA) as writer:
+        for table in tables:
+            writer.write_table(table)
+            n += table.num_rows
+    return n
+
+
+def _write_json_lines(f, tables: Iterator[pa.Table]) -> int:
+    n = 0
+    for table in tables:
+        for row in table.to_pylist():
+            f.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+            n += 1
+    return n
+
+
+def _write_atomically(target: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=".export-", dir=target.parent)
+    with os.fdopen(handle, "wb") as f:
+        f.write(data)
+    _give_usual_mode(Path(name))
+    Path(name).replace(target)
+
+
+def _give_usual_mode(path: Path) -> None:
+    """What a plain open() would have given: a temporary file is private."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)

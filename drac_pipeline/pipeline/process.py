@@ -1,0 +1,224 @@
+"""Run the stages of one document against a store."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.errors import DocumentError, InternalError, SourceChanged
+from drac_pipeline.model import SourceDocument
+from drac_pipeline.pipeline.freshness import parent_versions, stale_reason
+from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, StageContext, StageOutput, code_version
+from drac_pipeline.sources.fingerprint import hash_file
+from drac_pipeline.store import ArtifactMissing, FailureRecord, Manifest, StageRecord, Store
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StageOutcome:
+    """What became of one stage: `made`, `reused` or `failed` (then `failure` says why, and a
+    `record` is there only where a check refused an output, which was not published)."""
+
+    stage: str
+    status: str
+    record: StageRecord | None = None
+    failure: FailureRecord | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class DocumentOutcome:
+    """The outcomes of a document's stages in order; it ends at the first failure."""
+
+    key: str
+    stages: list[StageOutcome] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def failure(self) -> FailureRecord | None:
+        """The failure that stopped the document, if any."""
+        return self.stages[-1].failure if self.stages else None
+
+
+def process_document(
+    store: Store,
+    key: str,
+    config: DracConfig,
+    stages: Collection[str] | None = None,
+    force: bool = False,
+    on_stage: Callable[[str, str], None] | None = None,
+) -> DocumentOutcome:
+    """Bring the named stages (default: all) of a registered document up to date.
+
+    A stage whose inputs, code and settings are as recorded is reused, unless `force`. The
+    document stops at its first failure, which is recorded in the manifest and in the outcome:
+    no exception leaves for anything that is wrong with the document. `on_stage(key, stage)`
+    is called before each stage.
+    """
+    began = time.monotonic()
+    outcomes: list[StageOutcome] = []
+    for stage in STAGES:
+        if stages is not None and stage.name not in stages:
+            continue
+        if on_stage:
+            on_stage(key, stage.name)
+        outcome = _run_stage(store, key, stage, config, force)
+        outcomes.append(outcome)
+        if outcome.failure:
+            break
+    return DocumentOutcome(key, outcomes, time.monotonic() - began)
+
+
+def _run_stage(store: Store, key: str, stage: Stage, config: DracConfig, force: bool) -> StageOutcome:
+    began = time.monotonic()
+    manifest = store.manifest(key)
+    if manifest is None:
+        raise ArtifactMissing(f"{key}: not registered in this home; run `drac run SOURCE` first")
+    inputs: dict[str, str] = {}
+    try:
+        inputs = _inputs(stage, manifest)
+        record = manifest.stages.get(stage.name)
+        if record and not force and not stale_reason(stage, record, inputs, config):
+            if store.has_files(key, stage.name, record):
+                _clear_failure(store, key, stage.name, manifest)
+                return StageOutcome(stage.name, "reused", record)
+            reason = "its files were gone"
+        else:
+            reason = (stale_reason(stage, record, inputs, config) or "forced") if record else "new"
+        with store.workspace(key) as out:
+            ctx = StageContext(
+                document=_document(manifest),
+                read=lambda parent, name: store.path(key, parent, name, manifest),
+                out=out,
+                config=config,
+            )
+            output = stage.run(ctx)
+            blocked = [n for n, c in output.checks.items() if c.blocking and not c.passed]
+            record = _record(stage, out, output, inputs, config, time.monotonic() - began)
+            if blocked:
+                error = InternalError(
+                    f"check {blocked[0]} failed: {output.checks[blocked[0]].detail}",
+                    remedy="The output before, if any, was kept. This is a fault of drac_pipeline.",
+                )
+                return StageOutcome(
+                    stage.name, "failed", record, _fail(store, key, stage, inputs, config, error)
+                )
+            store.publish(key, stage.name, out, record, lambda m: _without_failure(m, stage.name))
+        return StageOutcome(stage.name, "made", record, reason=reason)
+    except DocumentError as e:
+        error = e
+    except MemoryError:
+        error = InternalError("out of memory", remedy="Give the run more memory or split the document.")
+    except Exception as e:
+        log.debug("%s, %s\n%s", key, stage.name, traceback.format_exc())
+        frame = traceback.extract_tb(e.__traceback__)[-1]
+        error = InternalError(
+            f"{type(e).__name__}: {e} ({Path(frame.filename).name}:{frame.lineno})",
+            remedy="This is a fault of drac_pipeline; the other documents are not affected.",
+        )
+    return StageOutcome(stage.name, "failed", failure=_fail(store, key, stage, inputs, config, error))
+
+
+def _inputs(stage: Stage, manifest: Manifest) -> dict[str, str]:
+    """The parents' data versions; raises where a parent has no output or the source moved on."""
+    source = manifest.source
+    if SOURCE in stage.parents:
+        path = source.local_path
+        try:
+            stat = path.stat()
+            same = stat.st_size == source.size and stat.st_mtime == source.modified
+            changed = not same and hash_file(path)[0] != source.fingerprint
+        except OSError as e:
+            raise SourceChanged(
+                f"{source.path} cannot be read any more ({e.strerror})",
+                remedy="Put the file back, or run `drac run` to take in the source as it is now.",
+            ) from e
+        if changed:
+            raise SourceChanged(
+                "the file is not the one that was registered",
+                remedy="Run `drac run` to register its new content.",
+            )
+    inputs = parent_versions(stage, manifest, source.fingerprint)
+    if inputs is None:
+        missing = next(p for p in stage.parents if p != SOURCE and p not in manifest.stages)
+        raise SourceChanged(
+            f"{stage.name} needs {missing}, which this document does not have yet",
+            remedy=f"Run {missing} too.",
+        )
+    return inputs
+
+
+def _document(manifest: Manifest) -> SourceDocument:
+    s = manifest.source
+    return SourceDocument(manifest.document_key, s.local_path, s.fingerprint, s.size, s.modified)
+
+
+def _record(
+    stage: Stage, out: Path, output: StageOutput, inputs: dict[str, str], config: DracConfig, seconds: float
+) -> StageRecord:
+    files = sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())
+    digest = hashlib.sha256()
+    for name in files:
+        digest.update(f"{name}\0{hash_file(out / name)[0]}\n".encode())
+    return StageRecord(
+        version=f"{digest.hexdigest()[:12]}-{uuid.uuid4().hex[:6]}",
+        data_version=digest.hexdigest()[:32],
+        code_version=code_version(stage, config),
+        inputs=inputs,
+        files=files,
+        made_at=_now(),
+        seconds=round(seconds, 3),
+        counts=output.counts,
+        facts=output.facts,
+        checks=output.checks,
+        warnings=output.warnings,
+    )
+
+
+def _fail(
+    store: Store, key: str, stage: Stage, inputs: dict[str, str], config: DracConfig, error: DocumentError
+) -> FailureRecord:
+    version = code_version(stage, config)
+    failure = FailureRecord(
+        stage=stage.name,
+        kind=error.kind,
+        cause=error.cause,
+        remedy=error.remedy,
+        at=_now(),
+        inputs=inputs,
+        code_version=version,
+    )
+
+    def change(current: Manifest | None) -> Manifest:
+        if current is None:
+            raise ArtifactMissing(f"{key}: its manifest is gone from the store")
+        old = current.failure
+        again = old and (old.stage, old.inputs, old.code_version) == (stage.name, inputs, version)
+        attempts = old.attempts + 1 if old and again else 1
+        return current.model_copy(update={"failure": failure.model_copy(update={"attempts": attempts})})
+
+    return store.update_manifest(key, change).failure or failure
+
+
+def _without_failure(manifest: Manifest, stage: str) -> Manifest:
+    if manifest.failure and manifest.failure.stage == stage:
+        return manifest.model_copy(update={"failure": None})
+    return manifest
+
+
+def _clear_failure(store: Store, key: str, stage: str, manifest: Manifest) -> None:
+    if manifest.failure and manifest.failure.stage == stage:
+        store.update_manifest(key, lambda m: _without_failure(m or manifest, stage))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

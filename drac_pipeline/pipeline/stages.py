@@ -1,0 +1,293 @@
+"""The stages in order: what each reads, which settings are its own, and what it writes.
+
+    source -> normalized_pdf -> page_images -> markdown -> elements -> chunk_plan -> chunks
+
+A stage function reads its parents' files, writes its own into a folder, and returns counts,
+facts for a person, and the verdicts of its checks. It knows neither Dagster nor the manifest.
+Its output depends on nothing but the parents' data and its settings: no times, no paths.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pydantic import BaseModel
+
+from drac_pipeline.assemble import assemble, verify_verbatim
+from drac_pipeline.config import DracConfig, settings_hash
+from drac_pipeline.convert import convert_pdf
+from drac_pipeline.convert.leftovers import find_table_syntax
+from drac_pipeline.errors import ConversionFailed
+from drac_pipeline.model import (
+    ChunkPlan,
+    Converted,
+    Element,
+    ElementKind,
+    SourceDocument,
+    chunks_to_table,
+    elements_from_table,
+    elements_to_table,
+)
+from drac_pipeline.normalize import normalize
+from drac_pipeline.parse import parse_markdown
+from drac_pipeline.plan import complete, plan_local, verify_coverage
+from drac_pipeline.render import render_pages
+from drac_pipeline.section import sections
+from drac_pipeline.store.manifest import CheckRecord
+
+SOURCE = "source"
+
+PDF_FILE = "document.pdf"
+MARKDOWN_FILE = "document.md"
+CONVERSION_FILE = "conversion.json"
+ELEMENTS_FILE = "elements.parquet"
+PLAN_FILE = "plan.json"
+CHUNKS_FILE = "chunks.parquet"
+PAGES_FILE = "pages.json"
+
+
+@dataclass(frozen=True)
+class StageContext:
+    """What a stage function gets: the document, where to find a parent's file
+    (`read(stage, name)`), the folder to write to, and the settings."""
+
+    document: SourceDocument
+    read: Callable[[str, str], Path]
+    out: Path
+    config: DracConfig
+
+
+@dataclass
+class StageOutput:
+    """What a stage says of its output. `counts` are numbers to plot, `facts` are JSON values."""
+
+    counts: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    checks: dict[str, CheckRecord] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the pipeline. `version` is raised when the same input and settings give
+    another output; `settings` picks the settings that are part of its identity; `checks`
+    names its partition checks, with True for those that stop the document."""
+
+    name: str
+    parents: tuple[str, ...]
+    version: int
+    settings: Callable[[DracConfig], tuple[BaseModel, ...]]
+    run: Callable[[StageContext], StageOutput]
+    about: str
+    checks: dict[str, bool] = field(default_factory=dict)
+
+
+def code_version(stage: Stage, config: DracConfig) -> str:
+    """The identity of a stage's code and settings, such as `3-5f0c2a9b7d11`."""
+    return f"{stage.version}-{settings_hash(*stage.settings(config))}"
+
+
+# ------------------------------------------------------------------- stages
+
+
+def _normalized_pdf(ctx: StageContext) -> StageOutput:
+    work = ctx.out / "work"
+    work.mkdir()
+    done = normalize(ctx.document, work, ctx.config.normalize)
+    target = ctx.out / PDF_FILE
+    if done.pdf.is_relative_to(work):
+        done.pdf.replace(target)
+    else:
+        shutil.copyfile(done.pdf, target)
+    shutil.rmtree(work)
+    return StageOutput(
+        counts={"pages": done.pages, "bytes": target.stat().st_size},
+        facts={"format": str(done.format), "route": str(done.route)},
+        warnings=list(done.warnings),
+    )
+
+
+def _page_images(ctx: StageContext) -> StageOutput:
+    pages = render_pages(ctx.read("normalized_pdf", PDF_FILE), ctx.out, ctx.config.render)
+    listing = [
+        {"page": p.page, "file": p.path.name if p.path else None, "width": p.width, "height": p.height, "error": p.error}
+        for p in pages
+    ]
+    (ctx.out / PAGES_FILE).write_text(json.dumps(listing, indent=1), encoding="utf-8")
+    return StageOutput(
+        counts={
+            "pages": len(pages),
+            "bytes": sum(p.path.stat().st_size for p in pages if p.path),
+            "failed_pages": sum(p.error is not None for p in pages),
+        },
+        warnings=[f"page {p.page} could not be rendered: {p.error}" for p in pages if p.error],
+    )
+
+
+def _markdown(ctx: StageContext) -> StageOutput:
+    converted = convert_pdf(ctx.read("normalized_pdf", PDF_FILE), ctx.config.convert)
+    report = converted.report
+    failed = [p for p in report.pages if p.error]
+    if failed and len(failed) == len(report.pages):
+        raise ConversionFailed(
+            f"none of its {len(failed)} pages could be read (page {failed[0].page}: {failed[0].error})",
+            remedy="Look at the page images; a scan needs OCR (`convert.ocr = true`).",
+        )
+    (ctx.out / MARKDOWN_FILE).write_text(converted.markdown, encoding="utf-8", newline="")
+    (ctx.out / CONVERSION_FILE).write_text(
+        converted.model_dump_json(exclude={"markdown"}, indent=1), encoding="utf-8"
+    )
+    leftovers = find_table_syntax(converted.markdown)
+    return StageOutput(
+        counts={
+            "pages": len(report.pages),
+            "characters": len(converted.markdown),
+            "tables": len(converted.tables),
+            "table_rows": sum(len(t.rows) for t in converted.tables),
+            "blank_pages": sum(p.blank for p in report.pages),
+            "failed_pages": len(failed),
+            "dropped": len(report.dropped),
+        },
+        facts={"converter": report.converter, "readers": _tally(p.reader for p in report.pages)},
+        checks={
+            "no_table_syntax": CheckRecord(
+                passed=not leftovers, detail={"lines": leftovers[:20], "n_lines": len(leftovers)}
+            )
+        },
+        warnings=report.warnings + [f"page {p.page}: {p.error}" for p in failed],
+    )
+
+
+def _elements(ctx: StageContext) -> StageOutput:
+    converted = read_conversion(ctx.read)
+    elements = parse_markdown(converted.markdown, converted.spans)
+    pq.write_table(elements_to_table(elements), ctx.out / ELEMENTS_FILE)
+    kinds = _tally(str(e.kind) for e in elements)
+    return StageOutput(
+        counts={"elements": len(elements), "headings": kinds.get("heading", 0)},
+        facts={"kinds": kinds},
+        warnings=[f"pages {e.page_start}–{e.page_end} were not converted" for e in elements if e.kind == ElementKind.ERROR],
+    )
+
+
+def _chunk_plan(ctx: StageContext) -> StageOutput:
+    elements = read_elements(ctx.read)
+    cut = sections(elements, ctx.config.section)
+    plan = complete(elements, plan_local(ctx.document.key, elements, cut, ctx.config.plan))
+    coverage = verify_coverage(elements, plan)
+    (ctx.out / PLAN_FILE).write_text(plan.model_dump_json(indent=1), encoding="utf-8")
+    return StageOutput(
+        counts={
+            "sections": len(cut),
+            "chunks": len(plan.chunks),
+            "fallback_chunks": sum(c.origin == "fallback" for c in plan.chunks),
+        },
+        facts={"planner": plan.planner},
+        checks={
+            "coverage": CheckRecord(passed=coverage.ok, blocking=True, detail=coverage.model_dump(mode="json"))
+        },
+        warnings=plan.warnings,
+    )
+
+
+def _chunks(ctx: StageContext) -> StageOutput:
+    elements = read_elements(ctx.read)
+    plan = ChunkPlan.model_validate_json(ctx.read("chunk_plan", PLAN_FILE).read_bytes())
+    chunks = assemble(ctx.document.key, ctx.document.fingerprint, elements, plan)
+    verbatim = verify_verbatim(elements, chunks)
+    pq.write_table(chunks_to_table(chunks), ctx.out / CHUNKS_FILE)
+    sizes = [c.n_chars for c in chunks]
+    return StageOutput(
+        counts={
+            "chunks": len(chunks),
+            "characters": sum(sizes),
+            "mean_characters": round(sum(sizes) / len(sizes), 1) if sizes else 0,
+            "largest_characters": max(sizes, default=0),
+        },
+        checks={"verbatim": CheckRecord(passed=verbatim.ok, blocking=True, detail=verbatim.model_dump(mode="json"))},
+    )
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_conversion(read: Callable[[str, str], Path]) -> Converted:
+    """The output of the markdown stage. `read(stage, name)` gives the path of a file."""
+    side = json.loads(read("markdown", CONVERSION_FILE).read_bytes())
+    text = read("markdown", MARKDOWN_FILE).read_bytes().decode("utf-8")
+    return Converted.model_validate({**side, "markdown": text})
+
+
+def read_elements(read: Callable[[str, str], Path]) -> list[Element]:
+    """The output of the elements stage."""
+    return elements_from_table(pq.read_table(read("elements", ELEMENTS_FILE)))
+
+
+def _tally(words: Any) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for word in words:
+        out[word] = out.get(word, 0) + 1
+    return out
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "normalized_pdf",
+        (SOURCE,),
+        1,
+        lambda c: (c.normalize,),
+        _normalized_pdf,
+        "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or a web page wrapped.",
+    ),
+    Stage(
+        "page_images",
+        ("normalized_pdf",),
+        1,
+        lambda c: (c.render,),
+        _page_images,
+        "One PNG a page at 200 DPI, no side over 1,568 px.",
+    ),
+    Stage(
+        "markdown",
+        ("normalized_pdf", "page_images"),
+        1,
+        lambda c: (c.convert,),
+        _markdown,
+        "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",
+        {"no_table_syntax": False},
+    ),
+    Stage(
+        "elements",
+        ("markdown",),
+        1,
+        lambda _: (),
+        _elements,
+        "ID-addressed elements (h1…, p1…) with level, page, boxes and ancestor headings.",
+    ),
+    Stage(
+        "chunk_plan",
+        ("elements",),
+        1,
+        lambda c: (c.section, c.plan),
+        _chunk_plan,
+        "Chunks as lists of element ids; every content element in exactly one.",
+        {"coverage": True},
+    ),
+    Stage(
+        "chunks",
+        ("elements", "chunk_plan"),
+        1,
+        lambda _: (),
+        _chunks,
+        "Chunks rebuilt from the verbatim elements, with ancestor headings and breadcrumb.",
+        {"verbatim": True},
+    ),
+)
+
+STAGES_BY_NAME = {s.name: s for s in STAGES}

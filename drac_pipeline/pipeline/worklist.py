@@ -1,0 +1,127 @@
+"""Compare a source with a home: which documents need which stages, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.errors import DocumentError, DracError
+from drac_pipeline.model import SourceDocument
+from drac_pipeline.pipeline.freshness import StageState, document_states, stages_to_run
+from drac_pipeline.sources.fingerprint import FingerprintCache
+from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.store import Home, Manifest, SourceRecord, Store
+from drac_pipeline.store.manifest import path_text
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A document and the stages it needs. `change` is new, changed, moved or unchanged."""
+
+    key: str
+    change: str
+    stages: list[str]
+    states: dict[str, StageState]
+
+    @property
+    def reason(self) -> str:
+        """Why, in words: the first stage that is not fresh says it."""
+        if self.change in ("new", "changed"):
+            return f"{self.change} in the source"
+        first = self.states[self.stages[0]] if self.stages else None
+        return f"{self.stages[0]}: {first.reason}" if first else ""
+
+
+@dataclass
+class WorkList:
+    """What a look at the source found. `work` holds the documents that need something,
+    `unchanged` counts those that do not, `unreadable` the files that could not be read and why,
+    `skipped` paths passed over that deserve a word, `gone` the keys of this source that the
+    home knows and the source no longer has."""
+
+    source: Path
+    work: list[Work] = field(default_factory=list)
+    unchanged: int = 0
+    unreadable: dict[str, DocumentError] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+    @property
+    def n_documents(self) -> int:
+        """Documents in the source."""
+        return len(self.work) + self.unchanged + len(self.unreadable)
+
+
+def find_work(
+    home: Home, source: Path, config: DracConfig, on_document: Callable[[str], None] | None = None
+) -> WorkList:
+    """Look at every document under `source` and register what is new or changed in the store.
+
+    Fingerprints of files whose size and times are as before come from the home's cache.
+    Raises ConfigError where the source cannot be listed, DracError where a key already
+    means a document of another source that is still there.
+    """
+    with FingerprintCache(home.fingerprint_cache) as cache:
+        folder = FolderSource(source, config.source, cache)
+        entries = folder.list()
+        found = WorkList(folder.root, skipped=[f"{s.path}: {s.reason}" for s in folder.skipped])
+        known = {m.document_key: m for m in home.store.manifests()}
+        _refuse_collisions(folder.root, [e.key for e in entries], known)
+        for entry in entries:
+            if on_document:
+                on_document(entry.key)
+            try:
+                document = folder.fingerprint(entry)
+            except DocumentError as e:
+                found.unreadable[entry.key] = e
+                continue
+            work = _work(home.store, folder.root, document, known.get(entry.key), config)
+            if work.stages:
+                found.work.append(work)
+            else:
+                found.unchanged += 1
+    listed = {e.key for e in entries}
+    if not folder.is_single_file:
+        root = path_text(folder.root)
+        found.gone = sorted(k for k, m in known.items() if k not in listed and m.source.root == root)
+    return found
+
+
+def _work(
+    store: Store, root: Path, document: SourceDocument, manifest: Manifest | None, config: DracConfig
+) -> Work:
+    record = SourceRecord.of(root, document)
+    if manifest is None:
+        change = "new"
+        manifest = store.update_manifest(
+            document.key, lambda m: m or Manifest(document_key=document.key, source=record)
+        )
+    elif manifest.source != record:
+        change = "changed" if manifest.source.fingerprint != record.fingerprint else "moved"
+        manifest = store.update_manifest(
+            document.key,
+            lambda m: (m or Manifest(document_key=document.key, source=record)).model_copy(
+                update={"source": record}
+            ),
+        )
+    else:
+        change = "unchanged"
+    states = document_states(store, manifest, config)
+    return Work(document.key, change, stages_to_run(states), states)
+
+
+def _refuse_collisions(root: Path, keys: Iterable[str], known: dict[str, Manifest]) -> None:
+    taken = [
+        k
+        for k in keys
+        if k in known and known[k].source.root != path_text(root) and known[k].source.local_path.exists()
+    ]
+    if taken:
+        other = known[taken[0]].source.root
+        raise DracError(
+            f"{len(taken)} document keys of {root} already mean documents of {other} in this home"
+            f" (the first: {taken[0]!r}). Use another --home for this source, or give the folder above"
+            " both as SOURCE."
+        )

@@ -1,0 +1,119 @@
+"""The record of a document: what was made of it, from what, by what, and what went wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from drac_pipeline.model import SourceDocument
+
+MANIFEST_SCHEMA_VERSION = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class SourceRecord(_Record):
+    """Where the document came from. `root` and `path` are absolute (a `file:` address where a
+    name is not UTF-8, which JSON cannot hold); `fingerprint` is the SHA-256 of the bytes;
+    `size` in bytes; `modified` in seconds since the epoch."""
+
+    root: str
+    path: str
+    fingerprint: str
+    size: int
+    modified: float = 0.0
+
+    @classmethod
+    def of(cls, root: Path, document: SourceDocument) -> SourceRecord:
+        """The record of `document`, found below `root`."""
+        return cls(
+            root=path_text(root),
+            path=path_text(document.path),
+            fingerprint=document.fingerprint,
+            size=document.size,
+            modified=document.modified,
+        )
+
+    @property
+    def local_path(self) -> Path:
+        """The file."""
+        return path_of_text(self.path)
+
+
+class StageRecord(_Record):
+    """One published output.
+
+    `version` names its folder; `data_version` is the hash of its content; `code_version`
+    the stage's code and settings; `inputs` the data version of each parent it was made from.
+    """
+
+    version: str
+    data_version: str
+    code_version: str
+    inputs: dict[str, str]
+    files: list[str]
+    made_at: str
+    seconds: float
+    counts: dict[str, float] = Field(default_factory=dict)
+    facts: dict[str, Any] = Field(default_factory=dict)
+    checks: dict[str, CheckRecord] = Field(default_factory=dict)
+    warnings: list[str] = Field(default_factory=list)
+
+
+class CheckRecord(_Record):
+    """The verdict of a partition check and what it looked at."""
+
+    passed: bool
+    blocking: bool = False
+    detail: dict[str, Any] = Field(default_factory=dict)
+
+
+class FailureRecord(_Record):
+    """Why a document stopped. Cleared by the stage's next success."""
+
+    stage: str
+    kind: str
+    cause: str
+    remedy: str = ""
+    at: str
+    attempts: int = 1
+    inputs: dict[str, str] = Field(default_factory=dict)
+    code_version: str = ""
+
+
+class Manifest(_Record):
+    """Everything known of one document; replaced as a whole, so that a reader sees a
+    state that once was true."""
+
+    schema_version: int = MANIFEST_SCHEMA_VERSION
+    document_key: str
+    source: SourceRecord
+    stages: dict[str, StageRecord] = Field(default_factory=dict)
+    failure: FailureRecord | None = None
+
+
+def path_text(path: Path) -> str:
+    """The path as it is, or as a `file:` address where it is not UTF-8."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return path.as_uri()
+    return text
+
+
+def path_of_text(text: str) -> Path:
+    """The path that `path_text` wrote."""
+    if text.startswith("file:"):
+        return Path(os.fsdecode(unquote_to_bytes(urlsplit(text).path)))
+    return Path(text)
+
+
+StageRecord.model_rebuild()
+Manifest.model_rebuild()

@@ -1,0 +1,167 @@
+"""A store of artifacts on a local file system.
+
+    documents/<2 hex>/<slug-hash>/manifest.json
+    documents/<2 hex>/<slug-hash>/<stage>/<version>/<files>
+
+An output is written to a temporary folder, renamed to its version's folder, and becomes
+visible when the manifest that names it replaces the old one: a reader sees the old output
+or the new one, never half of either. What the manifest no longer names is deleted last.
+A lock per document (released by the kernel when its holder dies) orders the writers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from drac_pipeline.errors import DracError
+from drac_pipeline.sources.keys import artifact_dirname
+from drac_pipeline.store.manifest import MANIFEST_SCHEMA_VERSION, Manifest, StageRecord
+
+MANIFEST_FILE = "manifest.json"
+_TEMPORARY = ".tmp-"
+
+
+class ArtifactMissing(DracError):
+    """A stage's output is asked for that is not in the store."""
+
+
+class Store:
+    """The artifacts under `root` (created when first written to)."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root)
+
+    def document_dir(self, key: str) -> Path:
+        """The folder of a document (it may not exist yet)."""
+        name = artifact_dirname(key)
+        return self.root / "documents" / name[-2:] / name
+
+    # ------------------------------------------------------------- manifests
+
+    def manifest(self, key: str) -> Manifest | None:
+        """The manifest of `key`, or None where the store does not know the document.
+
+        Raises DracError where the manifest cannot be read or is of a newer schema.
+        """
+        return self._read_manifest(self.document_dir(key) / MANIFEST_FILE)
+
+    def manifests(self) -> Iterator[Manifest]:
+        """All manifests, in no particular order."""
+        for path in (self.root / "documents").glob("*/*/" + MANIFEST_FILE):
+            found = self._read_manifest(path)
+            if found is not None:
+                yield found
+
+    def update_manifest(self, key: str, change: Callable[[Manifest | None], Manifest]) -> Manifest:
+        """Replace the manifest of `key` by `change(current)`, alone among writers."""
+        with self._locked(key):
+            new = change(self.manifest(key))
+            self._write_manifest(key, new)
+            return new
+
+    def _read_manifest(self, path: Path) -> Manifest | None:
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            manifest = Manifest.model_validate_json(data)
+        except ValidationError as e:
+            raise DracError(f"{path}: not a manifest this release can read: {e}") from e
+        if manifest.schema_version > MANIFEST_SCHEMA_VERSION:
+            raise DracError(
+                f"{path}: written by a newer release (schema {manifest.schema_version}, this one reads"
+                f" {MANIFEST_SCHEMA_VERSION}); upgrade drac_pipeline to open this home"
+            )
+        return manifest
+
+    def _write_manifest(self, key: str, manifest: Manifest) -> None:
+        folder = self.document_dir(key)
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f"{_TEMPORARY}{uuid.uuid4().hex}"
+        try:
+            with temporary.open("w", encoding="utf-8") as f:
+                f.write(manifest.model_dump_json(indent=1))
+                f.flush()
+                os.fsync(f.fileno())
+            temporary.replace(folder / MANIFEST_FILE)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        folder = self.document_dir(key)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    # ------------------------------------------------------------- artifacts
+
+    @contextlib.contextmanager
+    def workspace(self, key: str) -> Iterator[Path]:
+        """A temporary folder beside the document's artifacts, gone at the end."""
+        folder = self.document_dir(key)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=folder))
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def publish(
+        self, key: str, stage: str, made: Path, record: StageRecord, change: Callable[[Manifest], Manifest]
+    ) -> Manifest:
+        """Make the files in `made` the output of (stage, key).
+
+        `change` gets the current manifest with the record already in and may add to it.
+        The folder of the output before is deleted after the switch.
+        """
+        folder = self.document_dir(key) / stage
+        with self._locked(key):
+            current = self.manifest(key)
+            if current is None:
+                raise ArtifactMissing(f"{key}: no manifest; register the document before its stages")
+            folder.mkdir(parents=True, exist_ok=True)
+            target = folder / record.version
+            if target.exists():  # left by a writer that died before its switch
+                shutil.rmtree(target)
+            made.replace(target)
+            new = change(current.model_copy(update={"stages": {**current.stages, stage: record}}))
+            self._write_manifest(key, new)
+            for old in folder.iterdir():
+                if old.name != record.version:
+                    shutil.rmtree(old, ignore_errors=True)
+            return new
+
+    def has_files(self, key: str, stage: str, record: StageRecord) -> bool:
+        """True where every file that the record names is there."""
+        folder = self.document_dir(key) / stage / record.version
+        try:
+            there = set(os.listdir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return there.issuperset(record.files)
+
+    def path(self, key: str, stage: str, name: str, manifest: Manifest | None = None) -> Path:
+        """The file `name` of the current output of (stage, key).
+
+        Raises ArtifactMissing where the stage has no output or the file is gone.
+        """
+        manifest = manifest or self.manifest(key)
+        record = manifest.stages.get(stage) if manifest else None
+        if record is None:
+            raise ArtifactMissing(f"{key}: no output of {stage} yet; run `drac run` first")
+        path = self.document_dir(key) / stage / record.version / name
+        if not path.is_file():
+            raise ArtifactMissing(f"{key}: {stage}/{name} is gone from the store; run `drac run` again")
+        return path

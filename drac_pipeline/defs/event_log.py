@@ -6,13 +6,11 @@ what the other wrote, but keeps connections, writes a batch in one transaction a
 not wait for the disk at each commit: **a power loss or a crash of the operating system can cost the
 last commits** (never the integrity of a file; a killed process loses nothing that was committed).
 
-``dagster.yaml``, in the folder that ``DAGSTER_HOME`` names::
+``dagster.yaml``, in the folder that ``DAGSTER_HOME`` names or where ``dagster dev`` is started::
 
     event_log_storage:
       module: drac_pipeline.defs.event_log
       class: FastSqliteEventLogStorage
-      config:
-        home: {env: DAGSTER_HOME}
 
 Run and schedule storage need no entry: Dagster's defaults lie in the same home.
 """
@@ -28,7 +26,7 @@ from typing import Any
 
 import sqlalchemy as db
 import sqlalchemy.event
-from dagster import Field, IntSource, StringSource
+from dagster import DagsterInstance, Field, IntSource, StringSource
 from dagster._config.config_schema import UserConfigSchema
 from dagster._core.event_api import EventHandlerFn
 from dagster._core.events import ASSET_CHECK_EVENTS, ASSET_EVENTS, EVENT_TYPE_TO_PIPELINE_RUN_STATUS
@@ -55,6 +53,7 @@ DEFAULT_MAX_OPEN_SHARDS = 16
 # A commit becomes visible a moment after its last write to the file, and a burst is worth one query.
 WATCH_SETTLE_SECONDS = 0.05
 
+_IN_HOME = Path("history", "runs")
 _INSERT_EVENT = SqlEventLogStorageTable.insert()
 _INDEXED_EVENTS = ASSET_EVENTS | ASSET_CHECK_EVENTS | set(EVENT_TYPE_TO_PIPELINE_RUN_STATUS)
 
@@ -66,7 +65,8 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
     several threads and from several processes at once; the stock class may be among them.
 
     Args:
-        base_dir: Folder of the databases, ``$DAGSTER_HOME/history/runs`` in a home.
+        base_dir: Folder of the databases. Without it they lie where Dagster puts them by default, in
+            ``history/runs`` under the root of the instance, and are opened once the instance is known.
         max_open_shards: How many databases to keep open; one a run, and the index.
 
     Raises:
@@ -75,7 +75,7 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
 
     def __init__(
         self,
-        base_dir: str,
+        base_dir: str | None = None,
         inst_data: ConfigurableClassData | None = None,
         max_open_shards: int = DEFAULT_MAX_OPEN_SHARDS,
     ):
@@ -83,18 +83,28 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
         self._known: set[str] = set()  # tables, columns and data migrations that are there: none ever goes
         self._batch = threading.local()
         self._watch_pid = os.getpid()
-        super().__init__(base_dir, inst_data)
+        self._inst_data = inst_data
+        self._is_open = base_dir is not None
+        if base_dir is not None:
+            super().__init__(base_dir, inst_data)
+
+    def register_instance(self, instance: DagsterInstance) -> None:
+        """Learn which instance this is the event log of, and so where it lies if nothing else said so."""
+        if not self._is_open:
+            super().__init__(str(Path(instance.root_directory) / _IN_HOME), self._inst_data)
+            self._is_open = True
+        super().register_instance(instance)
 
     @classmethod
     def config_type(cls) -> UserConfigSchema:
         return {
-            "home": Field(
+            "base_dir": Field(
                 StringSource,
                 is_required=False,
-                description="DAGSTER_HOME; the databases lie where Dagster puts them by default.",
+                description="Folder of the databases, instead of the default.",
             ),
-            "base_dir": Field(
-                StringSource, is_required=False, description="Folder of the databases, instead of `home`."
+            "home": Field(
+                StringSource, is_required=False, description="Root of a home, if not that of the instance."
             ),
             "max_open_shards": Field(IntSource, default_value=DEFAULT_MAX_OPEN_SHARDS),
             "event_batch_size": Field(
@@ -114,18 +124,18 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
         daemon (which record what a run plans) as well as the run.
 
         Raises:
-            ConfigError: If not exactly one of ``home`` and ``base_dir`` is given.
+            ConfigError: If both ``home`` and ``base_dir`` are given.
         """
         home, base_dir = config_value.get("home"), config_value.get("base_dir")
-        if (home is None) == (base_dir is None):
-            raise ConfigError("event_log_storage: give one of `home` and `base_dir` in dagster.yaml")
+        if home is not None and base_dir is not None:
+            raise ConfigError("event_log_storage: give at most one of `home` and `base_dir` in dagster.yaml")
         if home is not None:
-            base_dir = Path(home).expanduser() / "history" / "runs"
+            base_dir = str(Path(home).expanduser() / _IN_HOME)
         batch_size = config_value.get("event_batch_size", DEFAULT_EVENT_BATCH_SIZE)
         if batch_size:
             os.environ.setdefault(EVENT_BATCH_ENV, str(batch_size))
         max_open = config_value.get("max_open_shards", DEFAULT_MAX_OPEN_SHARDS)
-        return cls(str(base_dir), inst_data, max_open)
+        return cls(base_dir, inst_data, max_open)
 
     # ---- connections
 
@@ -287,6 +297,8 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
 
     def dispose(self) -> None:
         """Stop watching and close the connections, which folds the journals into their databases."""
+        if not self._is_open:
+            return
         self._leave_parents_watchers()
         super().dispose()
         self.engines.close()

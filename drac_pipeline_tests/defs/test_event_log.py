@@ -34,6 +34,7 @@ from dagster import (
     multi_asset,
 )
 from dagster._core.events import StepMaterializationData
+from dagster._core.instance.ref import InstanceRef
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
 from drac_pipeline.defs.event_log import EVENT_BATCH_ENV, FastSqliteEventLogStorage
@@ -43,8 +44,6 @@ FAST = """
 event_log_storage:
   module: drac_pipeline.defs.event_log
   class: FastSqliteEventLogStorage
-  config:
-    home: {env: DAGSTER_HOME}
 """
 QUIET = "telemetry: {enabled: false}\n"
 KEYS = ["a.pdf", "b.pdf", "c.pdf"]
@@ -115,10 +114,33 @@ def test_dagster_yaml_puts_the_class_to_use(instance: DagsterInstance) -> None:
         assert fast(in_another_process).path_for_shard("r") == storage.path_for_shard("r")
 
 
-@pytest.mark.parametrize("config", [{}, {"home": "/h", "base_dir": "/b"}])
-def test_config_wants_one_folder(config: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("config", "folder"),
+    [
+        ("config: {home: {env: ELSEWHERE}}", "elsewhere/history/runs"),
+        ("config: {base_dir: {env: ELSEWHERE}}", "elsewhere"),
+        ("config: {max_open_shards: 2}", "root/history/runs"),
+    ],
+)
+def test_databases_lie_where_the_config_says(
+    config: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    monkeypatch.setenv(EVENT_BATCH_ENV, "100")
+    monkeypatch.setenv("ELSEWHERE", str(tmp_path / "elsewhere"))
+    for name in ("root", "configured"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "configured" / "dagster.yaml").write_text(f"{FAST.rstrip()}\n  {config}\n{QUIET}")
+    # As `dagster dev` does when DAGSTER_HOME is not set: the configuration lies in another folder.
+    ref = InstanceRef.from_dir(str(tmp_path / "root"), config_dir=str(tmp_path / "configured"))
+    with DagsterInstance.from_ref(ref) as instance:
+        fast(instance).store_event(event_of("r1", "a"))
+    assert (tmp_path / folder / "r1.db").exists()
+
+
+def test_config_takes_one_folder() -> None:
     with pytest.raises(ConfigError, match="one of `home` and `base_dir`"):
-        FastSqliteEventLogStorage.from_config_value(None, config)
+        FastSqliteEventLogStorage.from_config_value(None, {"home": "/h", "base_dir": "/b"})
 
 
 @pytest.mark.parametrize(

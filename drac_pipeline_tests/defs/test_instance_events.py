@@ -49,7 +49,6 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dagste
         "event_log_storage:\n"
         "  module: drac_pipeline.defs.event_log\n"
         "  class: FastSqliteEventLogStorage\n"
-        f"  config: {{home: '{tmp_path}'}}\n"
         "telemetry: {enabled: false}\n"
     )
     monkeypatch.setenv(EVENT_BATCH_ENV, "100")

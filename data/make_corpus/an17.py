@@ -37,7 +37,7 @@ def make() -> None:
     load_fonts()
     column = (A4[0] - 108 - GAP) / 2
     flow = LigatureFlow("Serif", 10, accent="#7a3b1f", width=column, justify=True, hyphens="en_GB")
-    doc = Doc(NAME, small=flow.small, title="Application Note AN-17", author="Aileen Strachan")
+    doc = Doc(NAME, running, small=flow.small, title="Application Note AN-17", author="Aileen Strachan")
     bottom, top = 58, A4[1] - 58
     head = doc.frame("head", (54, top - 92, A4[0] - 108, 92))
 
@@ -46,7 +46,10 @@ def make() -> None:
         return [doc.frame(f"c{i}", (x, bottom, column, height)) for i, x in enumerate(lefts)]
 
     doc.addPageTemplates(
-        [doc.template("first", [head, *columns(top - 104 - bottom)]), doc.template("next", columns(top - bottom))]
+        [
+            doc.template("first", [head, *columns(top - 104 - bottom)]),
+            doc.template("next", columns(top - bottom)),
+        ]
     )
     tag = flow.body.clone("tag", textColor=flow.accent, fontName="Serif-B")
     title = flow.heads[0].clone("title", fontSize=20, leading=24, spaceBefore=0)
@@ -61,4 +64,4 @@ def make() -> None:
         NextPageTemplate("next"),
         FrameBreak(),
     ]
-    doc.make(story + flow.story(blocks, notes), running)
+    doc.make(story + flow.story(blocks, notes))

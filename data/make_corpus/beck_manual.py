@@ -45,7 +45,7 @@ def make() -> None:
     load_fonts()
     flow = Flow("Sans", accent=ACCENT, width=481)
     info = {"title": "LM-640 Beck Operation and Maintenance Manual", "author": "Lindmoor Instruments Ltd."}
-    doc = Doc(NAME, outline=True, small=flow.small, **info)
+    doc = Doc(NAME, running, outline=True, small=flow.small, **info)
     doc.addPageTemplates([doc.template("cover", before=cover), doc.template("text")])
     big = flow.heads[0].clone("big", fontSize=30, leading=36, textColor=colors.white)
     sub = flow.body.clone("sub", fontSize=14, leading=19, textColor=colors.white)
@@ -66,4 +66,4 @@ def make() -> None:
         contents,
         PageBreak(),
     ]
-    doc.make(story + flow.story(*parse("beck_manual.md")), running)
+    doc.make(story + flow.story(*parse("beck_manual.md")))

@@ -29,14 +29,16 @@ def fix_pdf(path: Path) -> None:
     path.write_bytes(data)
 
 
-def fix_zip(path: Path) -> None:
-    """Rewrite an office file with fixed time stamps in the archive and in its core properties."""
+def fix_zip(path: Path, font="Arial") -> None:
+    """Rewrite an office file with fixed time stamps and with the given font in its theme."""
     with zipfile.ZipFile(path) as src:
         parts = [(info.filename, src.read(info)) for info in src.infolist()]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for name, data in parts:
             if name == "docProps/core.xml":
                 data = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"2025-05-02T09:30:00Z", data)
+            if "/theme/" in name:
+                data = data.replace(b'typeface="Calibri"', f'typeface="{font}"'.encode())
             info = zipfile.ZipInfo(name, (2025, 5, 2, 9, 30, 0))
             info.compress_type = zipfile.ZIP_DEFLATED
             out.writestr(info, data)

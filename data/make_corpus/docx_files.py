@@ -66,7 +66,10 @@ def procedure() -> None:
     tracked(changed, "del", "60", "Jens Petersen", 901)
     tracked(changed, "ins", "45", "Jens Petersen", 902)
     changed.add_run(" working days after the root cause is known.")
-    comment = doc.add_comment(run, "Agreed in the Product Safety Board of 8 April 2025.", "Jens Petersen", "JP")
+    # after the last footnote: LibreOffice 7.4 repeats a footnote if a comment stands between two of them
+    effect = next(p for p in doc.paragraphs if p.text.startswith("The Head of Quality checks"))
+    text = "Owen asks for two classes; decided on 8 April to leave it at one."
+    comment = doc.add_comment(effect.runs[-1], text, "Jens Petersen", "JP")
     for node in comment._comment_elm.iter():
         for key in [k for k in node.attrib if k.endswith("}date")]:
             node.set(key, "2025-04-15T10:05:00Z")

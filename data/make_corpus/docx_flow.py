@@ -16,7 +16,8 @@ from docx.table import Table
 from .markup import Block, cells, runs
 
 NOTE_XML = (
-    '<w:footnotes {ns}><w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>'
+    '<w:footnotes {ns}><w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p>'
+    "</w:footnote>"
     '<w:footnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p>'
     "</w:footnote>{notes}</w:footnotes>"
 )
@@ -50,7 +51,9 @@ def field(paragraph, code: str) -> None:
 class Writer:
     """A DOCX document in one look."""
 
-    def __init__(self, notes: dict[str, str], font="Liberation Sans", size=10.0, accent="1F5C7A", language="en-GB"):
+    def __init__(
+        self, notes: dict[str, str], font="Liberation Sans", size=10.0, accent="1F5C7A", language="en-GB"
+    ):
         self.doc = Document()
         self.notes, self.accent, self.hyphens = notes, accent, None
         section = self.doc.sections[0]
@@ -132,7 +135,11 @@ class Writer:
         numbering = self.doc.part.numbering_part.element
         base = self.doc.styles[style].element.pPr.numPr.numId.val
         abstract_id = numbering.num_having_numId(base).abstractNumId.val
-        source = next(a for a in numbering.findall(qn("w:abstractNum")) if a.get(qn("w:abstractNumId")) == str(abstract_id))
+        source = next(
+            a
+            for a in numbering.findall(qn("w:abstractNum"))
+            if a.get(qn("w:abstractNumId")) == str(abstract_id)
+        )
         fresh = copy.deepcopy(source)
         ids = [int(a.get(qn("w:abstractNumId"))) for a in numbering.findall(qn("w:abstractNum"))]
         new_id = max(ids) + 1

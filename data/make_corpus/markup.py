@@ -1,14 +1,14 @@
 """A small markup for the longer documents, parsed to blocks that the PDF and DOCX writers render.
 
-    # 1 Heading          one to three #, the number (if any) is part of the text
-    paragraph lines      joined until a blank line; **bold**, *italic*, [^1] footnote mark
-    - item, 1. item      nested by two spaces per level; "a." starts a lettered list
-    | cell | cell |      table row; "^" continues the cell above, "<" the cell to the left
-    @table header=1 repeat=1 total=0 widths=20,40,40 keep=0
-    !note text           boxed note; also !warning
-    [^1]: text           text of footnote 1
-    @page                page break
-    @anything else       handed to the writer as a directive
+# 1 Heading          one to three #, the number (if any) is part of the text
+paragraph lines      joined until a blank line; **bold**, *italic*, [^1] footnote mark
+- item, 1. item      nested by two spaces per level; "a." starts a lettered list
+| cell | cell |      table row; "^" continues the cell above, "<" the cell to the left
+@table header=1 repeat=1 total=0 widths=20,40,40 keep=0
+!note text           boxed note; also !warning
+[^1]: text           text of footnote 1
+@page                page break
+@anything else       handed to the writer as a directive
 """
 
 import re

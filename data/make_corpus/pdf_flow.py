@@ -60,8 +60,6 @@ class Mark(Flowable):
             doc.notify("TOCEntry", (self.level - 1, self.text, self.canv.getPageNumber(), key))
         if doc.with_outline:
             self.canv.addOutlineEntry(self.text, key, self.level - 1, closed=self.level > 1)
-        if self.level == 1:
-            doc.section = self.text
 
 
 class Flow:
@@ -73,10 +71,14 @@ class Flow:
         extra = {"alignment": TA_JUSTIFY} if justify else {}
         if hyphens:
             extra["hyphenationLang"] = hyphens
-        body = ParagraphStyle("body", fontName=font, fontSize=size, leading=size * 1.38, spaceAfter=6, **extra)
+        body = ParagraphStyle(
+            "body", fontName=font, fontSize=size, leading=size * 1.38, spaceAfter=6, **extra
+        )
         self.body = body
         self.cell = ParagraphStyle("cell", fontName=font, fontSize=size - 1, leading=(size - 1) * 1.25)
-        self.head_cell = ParagraphStyle("head", parent=self.cell, fontName=f"{font}-B", textColor=colors.white)
+        self.head_cell = ParagraphStyle(
+            "head", parent=self.cell, fontName=f"{font}-B", textColor=colors.white
+        )
         self.small = ParagraphStyle("small", fontName=font, fontSize=size - 2, leading=(size - 2) * 1.25)
         sizes = (size + 6, size + 3, size + 1)
         self.heads = [
@@ -98,7 +100,11 @@ class Flow:
         out = []
         for style, part in runs(text):
             part = escape(part)
-            out.append({"b": f"<b>{part}</b>", "i": f"<i>{part}</i>", "note": f"<super>{part}</super>"}.get(style, part))
+            out.append(
+                {"b": f"<b>{part}</b>", "i": f"<i>{part}</i>", "note": f"<super>{part}</super>"}.get(
+                    style, part
+                )
+            )
         return "".join(out)
 
     def para(self, text: str, style=None) -> list:
@@ -117,7 +123,13 @@ class Flow:
         for level, marker, text in block.items:
             indent = 16 + 16 * level
             style = ParagraphStyle(
-                "item", parent=self.body, bulletFontName=self.font, bulletFontSize=self.size, leftIndent=indent, bulletIndent=indent - 13, spaceAfter=2.5
+                "item",
+                parent=self.body,
+                bulletFontName=self.font,
+                bulletFontSize=self.size,
+                leftIndent=indent,
+                bulletIndent=indent - 13,
+                spaceAfter=2.5,
             )
             sign = ("•", "–", "▪")[level] if marker == "-" else marker
             sign = sign if sign != "▪" else "·"

@@ -9,7 +9,8 @@ from .pdf_doc import Doc
 from .pdf_flow import Flow, load_fonts
 
 NAME = "finance/Management Report Q4 2024.pdf"
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+TURNED = 3  # the page with the wide table
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 ORDERS = {  # £k per month of 2024; the rows add up to 31,970
     "LM-220 Brook": (298, 310, 342, 325, 301, 336, 288, 265, 340, 352, 331, 312),
     "LM-410 Tarn": (612, 588, 655, 640, 702, 688, 671, 594, 720, 748, 735, 697),
@@ -45,8 +46,7 @@ def turned(canvas, _doc) -> None:
 
 def running(canvas, page: int, pages: int) -> None:
     """Footer; the turned page is still in its sideways coordinates here."""
-    landscape = canvas._pageRotation == 90
-    width = A4[1] if landscape else A4[0]
+    width = A4[1] if page == TURNED else A4[0]
     canvas.setFont("Serif", 8.5)
     canvas.setFillColor(colors.HexColor("#444444"))
     canvas.drawString(64, 34, "Lindmoor Instruments Ltd. – Management Report Q4 2024 – Confidential")
@@ -59,13 +59,14 @@ def make() -> None:
     flow = Flow("Serif", 10.5, accent="#43565b", width=A4[0] - 128)
     doc = Doc(
         NAME,
+        running,
         small=flow.small,
         margins=(64, 70, 64, 90),
         title="Management Report Q4 2024",
         author="Finance",
     )
     wide = doc.frame("wide", (64, 70, A4[1] - 128, A4[0] - 140))
-    landscape = doc.template("wide", [wide], turned)
+    landscape = doc.template("wide", [wide], turned, (A4[1], A4[0]))
     landscape.rotation = 90
     doc.addPageTemplates([doc.template("text"), landscape])
     directives = {
@@ -77,8 +78,10 @@ def make() -> None:
     story = [
         Paragraph("Management Report", title),
         Paragraph("Fourth quarter and full year 2024", flow.heads[1]),
-        Paragraph("Lindmoor Instruments Ltd. and subsidiaries · figures in thousands of pounds (£k)", flow.body),
+        Paragraph(
+            "Lindmoor Instruments Ltd. and subsidiaries · figures in thousands of pounds (£k)", flow.body
+        ),
         Spacer(0, 12),
         CondPageBreak(100),
     ]
-    doc.make(story + flow.story(*parse("report_q4.md"), directives), running)
+    doc.make(story + flow.story(*parse("report_q4.md"), directives))

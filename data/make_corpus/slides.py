@@ -6,6 +6,7 @@ from pptx.enum.shapes import MSO_SHAPE
 from pptx.util import Cm, Pt
 
 from .common import fix_zip, target
+from .markup import SOURCES
 
 NAME = "sales/Sales Kick-off 2025.pptx"
 ACCENT = RGBColor(0x1F, 0x5C, 0x7A)
@@ -16,28 +17,6 @@ TARGETS = [
     ("Poland and Baltic states", "Kasia Nowak", "3,392", "3,900", "15 %"),
     ("Rest of the world", "Benedikt Sommer", "2,774", "2,925", "5 %"),
     ("Total", "", "30,835", "33,800", "10 %"),
-]
-SLIDES = [
-    (
-        "What we achieved in 2024",
-        ["0Revenue £30.8m, up 12.7 %", "0Best product: LM-640 Beck", "1£6.7m, up 27.8 %"]
-        + ["131 analysers for Skelby & Harbourgate Water alone", "0We lost three tenders in Austria on delivery time"],
-        "Thank the Kiel team. The three lost tenders were all in Styria; the customer wanted six weeks, we offered ten.",
-    ),
-    (
-        "New in May: LM-230 Brook 2",
-        ["0Successor of the LM-220 Brook, launch on 19 May 2025", "0Three things to tell customers"]
-        + ["1Battery lasts 40 hours instead of 22", "1Sensors with digital plugs, no calibration after a change"]
-        + ["1Readings go to the phone by Bluetooth", "0List price £2,390 (€2,790); the LM-220 ends on 31 December 2025"],
-        "Sensors LP-2210 to LP-2221 of the old meter fit with adapter LP-2301. Do not promise deliveries before June.",
-    ),
-    (
-        "Frequent objections and our answers",
-        ["0“Your analysers are more expensive.”", "1Cost of ownership over ten years is 14 % lower than the median offer"]
-        + ["0“Reagents are a burden.”", "1A set LP-6410 lasts eight weeks, changing takes ten minutes"]
-        + ["0“Service takes too long.”", "1Gold contract: on site within 24 hours; Silver: three working days"],
-        "The 14 % come from the tender evaluation of nine British utilities in autumn 2024.",
-    ),
 ]
 
 
@@ -55,18 +34,23 @@ def dress(slide, prs, title: str) -> None:
     paragraph.font.size, paragraph.font.bold, paragraph.font.color.rgb = Pt(32), True, ACCENT
 
 
-def bullet_slide(prs, title: str, lines: list[str], notes: str):
-    """A slide with bullets; the first character of a line is its level."""
-    slide = prs.slides.add_slide(prs.slide_layouts[1])
-    dress(slide, prs, title)
-    body = slide.placeholders[1]
-    body.left, body.top, body.width, body.height = Cm(2), Cm(4), Cm(29), Cm(13)
-    for i, line in enumerate(lines):
-        paragraph = body.text_frame.paragraphs[0] if i == 0 else body.text_frame.add_paragraph()
-        paragraph.text, paragraph.level = line[1:], int(line[0])
-        paragraph.font.size = Pt(24 if paragraph.level == 0 else 20)
-    slide.notes_slide.notes_text_frame.text = notes
-    return slide
+def bullet_slides(prs) -> None:
+    """The slides of sources/slides.txt: title, dashes for the level of a line, notes; the last is hidden."""
+    for text in (SOURCES / "slides.txt").read_text(encoding="utf-8").strip().split("\n\n"):
+        title, *lines, notes = text.split("\n")
+        slide = prs.slides.add_slide(prs.slide_layouts[1])
+        dress(slide, prs, title)
+        body = slide.placeholders[1]
+        body.left, body.top, body.width, body.height = Cm(2), Cm(4), Cm(29), Cm(13)
+        for i, line in enumerate(lines):
+            paragraph = body.text_frame.paragraphs[0] if i == 0 else body.text_frame.add_paragraph()
+            dashes, _, paragraph.text = line.partition(" ")
+            paragraph.level = len(dashes) - 1
+            paragraph.font.size = Pt(24 if paragraph.level == 0 else 20)
+        slide.notes_slide.notes_text_frame.text = notes.removeprefix("note: ")
+        if len(prs.slides) == 2:
+            table_slide(prs)
+    slide._element.set("show", "0")
 
 
 def table_slide(prs) -> None:
@@ -87,7 +71,9 @@ def table_slide(prs) -> None:
             if r == 0:
                 cell.fill.solid()
                 cell.fill.fore_color.rgb = ACCENT
-    slide.notes_slide.notes_text_frame.text = "Bonus is paid from 95 % of the target on. Details follow by 1 March."
+    slide.notes_slide.notes_text_frame.text = (
+        "Bonus is paid from 95 % of the target on. Details follow by 1 March."
+    )
 
 
 def make() -> None:
@@ -102,13 +88,7 @@ def make() -> None:
     sub.text = "Lancaster, 3 and 4 February 2025\nBenedikt Sommer, Sales Director"
     for paragraph in sub.text_frame.paragraphs:
         paragraph.alignment, paragraph.font.size = 1, Pt(22)
-    bullet_slide(prs, *SLIDES[0])
-    table_slide(prs)
-    bullet_slide(prs, *SLIDES[1])
-    bullet_slide(prs, *SLIDES[2])
-    backup = ["0Seven offers between £14,200 and £21,900", "0Our offer: £18,450"]
-    hidden = bullet_slide(prs, "Backup: prices of competitors", backup, "Only for questions. Do not hand out.")
-    hidden._element.set("show", "0")
+    bullet_slides(prs)
     prs.core_properties.title, prs.core_properties.author = "Sales Kick-off 2025", "Benedikt Sommer"
     prs.save(target(NAME))
     fix_zip(target(NAME))

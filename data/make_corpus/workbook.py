@@ -11,7 +11,13 @@ from openpyxl.utils import get_column_letter
 from .common import fix_zip, target
 
 NAME = "hr/Travel Rates and Expenses 2025.xlsx"
-FORMATS = {"GBP": "£#,##0.00", "EUR": "#,##0.00 €", "PLN": "#,##0.00 zł", "CHF": '"CHF" #,##0.00', "DKK": "#,##0 kr"}
+FORMATS = {
+    "GBP": "£#,##0.00",
+    "EUR": '#,##0.00 "€"',
+    "PLN": '#,##0.00 "zł"',
+    "CHF": '"CHF" #,##0.00',
+    "DKK": '#,##0 "kr"',
+}
 DAILY = [
     ("United Kingdom", "GBP", 38, 16, 9),
     ("Germany", "EUR", 30, 15, 6),
@@ -43,14 +49,86 @@ HOTELS = [
     ("Zurich", "CHF", 210, "Silke Brandt"),
 ]
 TRIPS = [
-    ("T-25-001", "Marta Wiśniewska", "Kiel, service meeting", date(2025, 1, 14), date(2025, 1, 16), 412.6, 186.0, 90.0),
-    ("T-25-002", "Benedikt Sommer", "Zurich, tender WVZ", date(2025, 1, 20), date(2025, 1, 22), 338.0, 371.4, 182.5),
-    ("T-25-003", "Owen Pritchard", "Gdynia, Peltra Membranes", date(2025, 1, 28), date(2025, 1, 30), 294.2, 168.3, 75.1),
-    ("T-25-004", "Aileen Strachan", "Hollin Bank, trial review", date(2025, 2, 4), date(2025, 2, 4), 61.2, 0.0, 16.0),
-    ("T-25-005", "Jens Petersen", "Lancaster, audit", date(2025, 2, 10), date(2025, 2, 13), 455.9, 285.0, 152.0),
-    ("T-25-006", "Harriet Oduya", "London, bank meeting", date(2025, 2, 19), date(2025, 2, 20), 148.5, 159.0, 54.0),
-    ("T-25-007", "Marta Wiśniewska", "Skelby, fault E17", date(2025, 3, 19), date(2025, 3, 20), 97.4, 104.0, 54.0),
-    ("T-25-008", "Benedikt Sommer", "Copenhagen, trade fair", date(2025, 3, 24), date(2025, 3, 28), 287.0, 612.8, 331.7),
+    (
+        "T-25-001",
+        "Marta Wiśniewska",
+        "Kiel, service meeting",
+        date(2025, 1, 14),
+        date(2025, 1, 16),
+        412.6,
+        186.0,
+        90.0,
+    ),
+    (
+        "T-25-002",
+        "Benedikt Sommer",
+        "Zurich, tender WVZ",
+        date(2025, 1, 20),
+        date(2025, 1, 22),
+        338.0,
+        371.4,
+        182.5,
+    ),
+    (
+        "T-25-003",
+        "Owen Pritchard",
+        "Gdynia, Peltra Membranes",
+        date(2025, 1, 28),
+        date(2025, 1, 30),
+        294.2,
+        168.3,
+        75.1,
+    ),
+    (
+        "T-25-004",
+        "Aileen Strachan",
+        "Hollin Bank, trial review",
+        date(2025, 2, 4),
+        date(2025, 2, 4),
+        61.2,
+        0.0,
+        16.0,
+    ),
+    (
+        "T-25-005",
+        "Jens Petersen",
+        "Lancaster, audit",
+        date(2025, 2, 10),
+        date(2025, 2, 13),
+        455.9,
+        285.0,
+        152.0,
+    ),
+    (
+        "T-25-006",
+        "Harriet Oduya",
+        "London, bank meeting",
+        date(2025, 2, 19),
+        date(2025, 2, 20),
+        148.5,
+        159.0,
+        54.0,
+    ),
+    (
+        "T-25-007",
+        "Marta Wiśniewska",
+        "Skelby, fault E17",
+        date(2025, 3, 19),
+        date(2025, 3, 20),
+        97.4,
+        104.0,
+        54.0,
+    ),
+    (
+        "T-25-008",
+        "Benedikt Sommer",
+        "Copenhagen, trade fair",
+        date(2025, 3, 24),
+        date(2025, 3, 28),
+        287.0,
+        612.8,
+        331.7,
+    ),
 ]
 HEAD = PatternFill("solid", fgColor="DCE6EA")
 
@@ -60,15 +138,20 @@ def table(sheet, row: int, head: list[str], rows: list[tuple]) -> int:
     for r, values in enumerate([tuple(head), *rows]):
         for c, value in enumerate(values, 1):
             cell = sheet.cell(row + r, c, value)
+            cell.font = Font(name="Arial", size=10, bold=r == 0)
             if r == 0:
-                cell.font, cell.fill = Font(bold=True), HEAD
-                cell.alignment = Alignment(wrap_text=True, vertical="top")
+                cell.fill = HEAD
+                if len(head[c - 1]) > 24:
+                    sheet.row_dimensions[row].height = 28
+            number = isinstance(rows[0][c - 1], int | float | date) or head[c - 1] == "Total"
+            side = "right" if number else "left"
+            cell.alignment = Alignment(side, "top", wrap_text=r == 0, indent=0 if number else 1)
     return row + len(rows) + 1
 
 
 def title(sheet, row: int, text: str) -> int:
     """A bold line above a table."""
-    sheet.cell(row, 1, text).font = Font(bold=True, size=13, color="1F5C7A")
+    sheet.cell(row, 1, text).font = Font(name="Arial", bold=True, size=13, color="1F5C7A")
     return row + 1
 
 
@@ -85,12 +168,20 @@ def widths(sheet, *values: float) -> None:
 def rates(sheet) -> None:
     """Two tables on one sheet: daily allowances and mileage."""
     start = title(sheet, 1, "Daily allowances, valid from 1 January 2025")
-    head = ["Country", "Currency", "Full day (24 h)", "Part of a day (more than 8 h)", "Deduction for breakfast"]
+    head = [
+        "Country",
+        "Currency",
+        "Full day (24 h)",
+        "Part of a day (more than 8 h)",
+        "Deduction for breakfast",
+    ]
     row = table(sheet, start, head, DAILY)
     for r in range(start + 1, row):
         for c in (3, 4, 5):
             sheet.cell(r, c).number_format = FORMATS[sheet.cell(r, 2).value]
-    sheet.cell(row, 1, "The day of departure and the day of return count as parts of a day.").font = Font(italic=True)
+    sheet.cell(row, 1, "The day of departure and the day of return count as parts of a day.").font = Font(
+        name="Arial", size=10, italic=True
+    )
     start = title(sheet, row + 2, "Mileage for private vehicles (United Kingdom)")
     row = table(sheet, start, ["Vehicle", "Rate", "Unit"], MILEAGE)
     for r in range(start + 1, row):
@@ -112,10 +203,10 @@ def trips(sheet) -> dict[str, float]:
     sheet.merge_cells("A1:I1")
     start = title(sheet, 1, "Trips, first quarter of 2025 (all amounts in GBP)")
     head = ["Trip", "Traveller", "Purpose", "From", "To", "Transport", "Hotel", "Allowance", "Total"]
-    end = table(sheet, start, head, TRIPS)
+    end = table(sheet, start, head, [(*trip, None) for trip in TRIPS])
     cached: dict[str, float] = {}
     for r, trip in enumerate(TRIPS, start + 1):
-        sheet.cell(r, 9, f"=SUM(F{r}:H{r})")
+        sheet.cell(r, 9, f"=SUM(F{r}:H{r})").font = Font(name="Arial", size=10)
         cached[f"I{r}"] = round(sum(trip[5:8]), 2)
     sheet.cell(end, 1, "Total")
     for c, letter in enumerate("FGH", 5):
@@ -129,7 +220,7 @@ def trips(sheet) -> dict[str, float]:
         for c in (4, 5):
             sheet.cell(r, c).number_format = "DD MMM YYYY"
     for c in range(1, 10):
-        sheet.cell(end, c).font = Font(bold=True)
+        sheet.cell(end, c).font = Font(name="Arial", size=10, bold=True)
     sheet.freeze_panes = "A3"
     widths(sheet, 11, 21, 28, 13, 13, 12, 12, 12, 13)
     return cached
@@ -144,7 +235,12 @@ def make() -> None:
     hotels(book.create_sheet("Hotels"))
     cached = trips(book.create_sheet("Trips Q1"))
     hidden = book.create_sheet("Cost centres")
-    table(hidden, 1, ["Cost centre", "Department", "Budget 2025 (GBP)"], [("CC-410", "Service", 46000), ("CC-520", "Sales", 61000)])
+    table(
+        hidden,
+        1,
+        ["Cost centre", "Department", "Budget 2025 (GBP)"],
+        [("CC-410", "Service", 46000), ("CC-520", "Sales", 61000)],
+    )
     hidden.sheet_state = "hidden"
     book.properties.creator = "People team"
     path = target(NAME)

@@ -1,0 +1,1 @@
+"""The local converter: reads PDF pages without a model."""

@@ -1,0 +1,209 @@
+"""A whole PDF: open, read page by page, assemble, write."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pymupdf
+
+from drac_pipeline.config import ConvertConfig
+from drac_pipeline.convert.local.assemble import join_over_breaks, mark_notes, set_depths, split_headings
+from drac_pipeline.convert.local.blocks import Block, flow_blocks
+from drac_pipeline.convert.local.columns import Block as Zone
+from drac_pipeline.convert.local.columns import reading_order
+from drac_pipeline.convert.local.headings import body_size, mark_headings
+from drac_pipeline.convert.local.paragraphs import count_words
+from drac_pipeline.convert.local.running import drop_running
+from drac_pipeline.convert.local.table_zones import ruled_tables, unruled_tables
+from drac_pipeline.convert.local.text_layer import PageText, Segment, read_page
+from drac_pipeline.convert.local.writer import Writer
+from drac_pipeline.convert.markers import format_error_marker
+from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocument
+from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
+
+VERSION = "1"
+
+
+def convert_pdf(pdf: Path | bytes, config: ConvertConfig, *, pages: range | None = None) -> Converted:
+    """The Markdown of a PDF, with spans, tables as data and a report per page.
+
+    `pages` (0-based) limits the work to a window. Raises EmptyDocument, EncryptedDocument
+    or CorruptDocument where nothing can be read at all; a page that cannot be read is an
+    error in its report and an error marker in the Markdown.
+    """
+    document = open_pdf(pdf)
+    try:
+        return _convert(document, config, pages)
+    finally:
+        document.close()
+
+
+def open_pdf(pdf: Path | bytes) -> pymupdf.Document:
+    """Open a PDF or say with a typed error why it cannot be."""
+    data = pdf if isinstance(pdf, bytes) else None
+    if (data is not None and not data) or (isinstance(pdf, Path) and pdf.stat().st_size == 0):
+        raise EmptyDocument("the file has no bytes", remedy="Fetch the file again.")
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    try:
+        document = (
+            pymupdf.open(stream=data, filetype="pdf")
+            if data is not None
+            else pymupdf.open(pdf, filetype="pdf")
+        )
+    except Exception as e:
+        raise CorruptDocument(f"not a readable PDF: {e}", remedy="Open and save it with a PDF tool.") from e
+    if document.needs_pass:
+        document.close()
+        raise EncryptedDocument("a password is needed to open it", remedy="Save it without a password.")
+    try:
+        count = document.page_count
+    except Exception as e:
+        document.close()
+        raise CorruptDocument(f"its pages cannot be counted: {e}") from e
+    if count == 0:
+        document.close()
+        raise EmptyDocument("it has no pages")
+    return document
+
+
+def _convert(document: pymupdf.Document, config: ConvertConfig, window: range | None) -> Converted:
+    numbers = [
+        n for n in (window if window is not None else range(document.page_count)) if n < document.page_count
+    ]
+    report = ConversionReport(converter=f"local {VERSION} (PyMuPDF {_version()})")
+    pages: list[PageText] = []
+    reports: dict[int, PageReport] = {}
+    for n in numbers:
+        page, state = _read(document, n, config)
+        reports[n + 1] = state
+        if page is not None:
+            pages.append(page)
+    report.dropped += drop_running(pages)
+    vocabulary: dict[str, int] = {}
+    for p in pages:
+        count_words((s.text for s in p.segments), vocabulary)
+    outline = _outline(document)
+    blocks: list[Block] = []
+    by_page: dict[int, list[Block]] = {}
+    for p in pages:
+        by_page[p.page] = _page_blocks(p, outline.get(p.page, []), report)
+        blocks += by_page[p.page]
+    body = body_size(blocks)
+    ordered: list[Block] = []
+    for p in pages:
+        ordered += mark_notes(by_page[p.page], body, p.height)
+    ordered = join_over_breaks(ordered)
+    mark_headings(ordered, bool(outline))
+    set_depths(ordered)
+    writer = Writer(vocabulary)
+    _write(writer, ordered, reports, [n + 1 for n in numbers])
+    for number, state in reports.items():
+        state.n_chars = writer.chars.get(number, 0)
+    report.pages = [reports[n + 1] for n in numbers]
+    report.dropped.sort(key=lambda d: d.page)
+    return Converted(markdown=writer.markdown, spans=writer.spans, tables=writer.tables, report=report)
+
+
+def _read(document: pymupdf.Document, n: int, config: ConvertConfig) -> tuple[PageText | None, PageReport]:
+    """Read one page; failures and pages without text are said in the report."""
+    try:
+        page = document.load_page(n)
+        text = read_page(page, n + 1)
+    except Exception as e:
+        return None, PageReport(page=n + 1, reader="none", confidence=0.0, error=f"page cannot be read: {e}")
+    if text.segments:
+        return text, PageReport(page=n + 1, reader="text layer", reason="the page has a text layer")
+    if _blank(page):
+        return None, PageReport(page=n + 1, reader="none", reason="no ink on the page", blank=True)
+    return None, PageReport(
+        page=n + 1,
+        reader="none",
+        reason="no text layer" if config.ocr else "no text layer, and OCR is off",
+        confidence=0.0,
+        error="the page has ink but no text",
+    )
+
+
+def _blank(page: pymupdf.Page) -> bool:
+    """No pixel differs clearly from the paper, decided on a small grey rendering."""
+    rect = page.rect
+    zoom = min(1.0, 600 / max(rect.width, rect.height, 1))
+    pix = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csGRAY, alpha=False)
+    samples = pix.samples
+    return max(samples) - min(samples) < 24 if samples else True
+
+
+def _outline(document: pymupdf.Document) -> dict[int, list[tuple[int, str]]]:
+    """Outline entries by page (1-based): (level, title)."""
+    try:
+        entries: list[Any] = document.get_toc(simple=True)
+    except Exception:  # a broken outline is no reason to fail
+        return {}
+    out: dict[int, list[tuple[int, str]]] = {}
+    for level, title, page in entries:
+        out.setdefault(page, []).append((level, title))
+    return out
+
+
+def _page_blocks(page: PageText, entries: list[tuple[int, str]], report: ConversionReport) -> list[Block]:
+    drafts = ruled_tables(page, page.segments)
+    inside = {id(s) for d in drafts for r in d.rows for s in r.segments}
+    zones = [Zone(d.x0, d.y0, d.x1, d.y1, d) for d in drafts]
+    free = [s for s in page.segments if id(s) not in inside]
+    flows = reading_order(free, zones)
+    blocks: list[Block] = []
+    for flow in flows:
+        blocks += flow_blocks(flow, unruled_tables(page, flow))
+    blocks = split_headings(blocks, flows, entries)
+    for side in page.side:
+        kept = [s for s in side.segments if not _in_margin(s, side)]
+        gone = [s for s in side.segments if _in_margin(s, side)]
+        if gone:
+            report.dropped.append(
+                Dropped(page=page.page, text=" ".join(s.text for s in gone), reason="decoration")
+            )
+        for flow in reading_order(kept, []):
+            blocks += flow_blocks(flow, unruled_tables(side, flow))
+    return blocks
+
+
+def _in_margin(s: Segment, side: PageText) -> bool:
+    """Turned text at the page's edge is a stamp, not content."""
+    return s.y1 < 0.1 * side.height or s.y0 > 0.9 * side.height
+
+
+def _write(
+    writer: Writer, blocks: list[Block], reports: dict[int, PageReport], numbers: Iterable[int]
+) -> None:
+    writer._at_page = min(numbers, default=1) - 1
+    failed = [n for n in sorted(reports) if reports[n].error]
+    k = 0
+
+    def errors_before(page: int) -> None:
+        nonlocal k
+        while k < len(failed) and failed[k] < page:
+            first = last = failed[k]
+            while (
+                k + 1 < len(failed)
+                and failed[k + 1] == last + 1 < page
+                and reports[failed[k + 1]].error == reports[first].error
+            ):
+                k += 1
+                last = failed[k]
+            writer.page(first)
+            writer.raw(format_error_marker(first, last, reports[first].error or ""))
+            k += 1
+
+    for block in blocks:
+        errors_before(block.rows[0].page)
+        writer.write(block)
+    end = max(reports, default=0)
+    errors_before(end + 1)
+    writer.page(end)
+
+
+def _version() -> str:
+    return importlib.metadata.version("pymupdf")

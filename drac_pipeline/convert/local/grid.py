@@ -1,0 +1,89 @@
+"""Columns of a table from where its segments stand."""
+
+from __future__ import annotations
+
+from drac_pipeline.convert.local.rows import Row
+from drac_pipeline.convert.local.text_layer import Segment
+
+TOUCH = 1.5  # points of overlap that do not count
+
+
+class _Cluster:
+    __slots__ = ("rows", "x0", "x1")
+
+    def __init__(self, x0: float, x1: float, row: int) -> None:
+        self.x0, self.x1, self.rows = x0, x1, {row}
+
+
+def column_ranges(rows: list[Row]) -> list[tuple[float, float]]:
+    """The x-ranges of the columns, left to right.
+
+    Narrow segments found columns, wider ones join the one they overlap. Two columns that
+    hold separate segments on one row are proven different and never merge: a segment
+    over both is spanning.
+    """
+    segments: list[tuple[Segment, int]] = [(s, i) for i, r in enumerate(rows) for s in r.cells]
+    segments.sort(key=lambda t: t[0].x1 - t[0].x0)
+    clusters: list[_Cluster] = []
+    for s, i in segments:
+        hit = [c for c in clusters if min(c.x1, s.x1) - max(c.x0, s.x0) > TOUCH]
+        if not hit:
+            narrow = [c for c in clusters if c.x0 - 0.5 <= s.x0 and s.x1 <= c.x1 + 0.5]
+            if narrow:
+                narrow[0].rows.add(i)
+            else:
+                clusters.append(_Cluster(s.x0, s.x1, i))
+            continue
+        if len(hit) == 1:
+            c = hit[0]
+            if i in c.rows and len(c.rows) > 1 and _beside(c, s):
+                continue
+            c.x0, c.x1 = min(c.x0, s.x0), max(c.x1, s.x1)
+            c.rows.add(i)
+            continue
+        # over several: merge those that no row tells apart
+        apart = any(a.rows & b.rows for k, a in enumerate(hit) for b in hit[k + 1 :])
+        if apart:
+            continue
+        keep = hit[0]
+        for c in hit[1:]:
+            keep.x0, keep.x1 = min(keep.x0, c.x0), max(keep.x1, c.x1)
+            keep.rows |= c.rows
+            clusters.remove(c)
+        keep.x0, keep.x1 = min(keep.x0, s.x0), max(keep.x1, s.x1)
+        keep.rows.add(i)
+    clusters.sort(key=lambda c: c.x0)
+    merged: list[_Cluster] = []
+    for c in clusters:
+        if merged:
+            last = merged[-1]
+            size = rows[0].size
+            alone = len(last.rows) <= 1 or len(c.rows) <= 1
+            if not (last.rows & c.rows) and (c.x0 - last.x1 < (3.0 if alone else 0.6) * size):
+                last.x1 = max(last.x1, c.x1)
+                last.x0 = min(last.x0, c.x0)
+                last.rows |= c.rows
+                continue
+        merged.append(c)
+    return [(c.x0, c.x1) for c in merged]
+
+
+def _beside(c: _Cluster, s: Segment) -> bool:
+    """The segment only brushes the cluster: its larger part lies outside."""
+    return min(c.x1, s.x1) - max(c.x0, s.x0) < 0.3 * (s.x1 - s.x0)
+
+
+def column_of(s: Segment, columns: list[tuple[float, float]]) -> int:
+    """The column a segment belongs to: most overlap, else nearest."""
+    best, score = 0, -1e9
+    for k, (x0, x1) in enumerate(columns):
+        overlap = min(x1, s.x1) - max(x0, s.x0)
+        if overlap > 0:
+            # a cell that runs over into the next column still begins in its own
+            starts = x0 - 2 <= s.x0 <= x1 + 2
+            value = overlap + (0.6 * (s.x1 - s.x0) if starts else 0)
+        else:
+            value = overlap
+        if value > score:
+            best, score = k, value
+    return best

@@ -1,0 +1,214 @@
+"""Which lines of a table are its header, and the header path of each column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drac_pipeline.convert.local.paragraphs import join_lines
+from drac_pipeline.convert.local.rows import numeric, readable
+from drac_pipeline.convert.local.text_layer import Rule, Segment
+
+if TYPE_CHECKING:
+    from drac_pipeline.convert.local.table_zones import Draft
+    from drac_pipeline.convert.local.tables import Line
+
+Columns = list[tuple[float, float]]
+
+
+def full_rules(draft: Draft, columns: Columns) -> list[float]:
+    """Heights of rules over at least 80 % of the table's width, pieces counted together."""
+    x0, x1 = columns[0][0], columns[-1][1]
+    out: list[float] = []
+    rules = sorted(draft.h_rules, key=lambda r: r.y0)
+    i = 0
+    while i < len(rules):
+        group = [rules[i]]
+        while i + 1 < len(rules) and rules[i + 1].y0 - group[0].y0 <= 2:
+            i += 1
+            group.append(rules[i])
+        i += 1
+        covered = sum(max(0.0, min(r.x1, x1) - max(r.x0, x0)) for r in group)
+        if covered >= 0.8 * (x1 - x0):
+            out.append(group[0].y0)
+    return out
+
+
+def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
+    """How many first lines are the header; 0 where the table has none."""
+    if len(lines) < 2:
+        return 0
+    full = full_rules(draft, columns)
+    first, last = lines[0].row, lines[-1].row
+    inner = [y for y in full if first.base < y < last.y0 + 1]
+    outer_top = any(y <= first.y0 + 1 for y in full)
+    if inner:
+        k = sum(line.base < inner[0] for line in lines)
+        # a title line alone in the first band: the header is the next band
+        if len(inner) > 1 and all(len(line.cells) == 1 for line in lines[:k]):
+            k2 = sum(line.base < inner[1] for line in lines)
+            if k2 < len(lines):
+                k = k2
+        if k <= 8 and k < len(lines) and not (k > 1 and _has_figures(lines[:k], columns)):
+            return k + (_more(lines, k, inner) if len(inner) > 1 else 0)
+    elif outer_top and draft.ruled and any(y >= last.base for y in full) and not draft.v_rules:
+        # rules above and below and none between: a table without a header, unless its
+        # first line is set apart by its type
+        return 1 if _styled(lines, 1) else 0
+    k = 0
+    while k < len(lines) - 1 and k < 8 and _styled(lines, k + 1):
+        k += 1
+    if k:
+        return k
+    return _by_content(lines, columns)
+
+
+def _more(lines: list[Line], k: int, inner: list[float]) -> int:
+    """Header lines of a second band, where the first holds spanning headers."""
+    if not any(line.spanning for line in lines[:k]):
+        return 0
+    n = sum(inner[0] < line.base < inner[1] for line in lines)
+    band = lines[k : k + n]
+    if n and n <= 3 and k + n < len(lines) and all(0 not in line.cells for line in band):
+        return n
+    return 0
+
+
+def _styled(lines: list[Line], k: int) -> bool:
+    """Line k-1 is bold and the lines below mostly are not."""
+    head = [s for s in lines[k - 1].row.segments if s.text]
+    if not head or not all(s.bold for s in head):
+        return False
+    rest = [s for line in lines[k:] for s in line.row.segments]
+    return bool(rest) and sum(s.bold for s in rest) < 0.5 * len(rest) and len(lines[k - 1].cells) >= 1
+
+
+def _has_figures(lines: list[Line], columns: Columns) -> bool:
+    """Several lines that each hold figures: no header."""
+    n = 0
+    for line in lines:
+        n += any(numeric(line.text(c)) for c in range(1, len(columns)) if c in line.cells)
+    return n > 1
+
+
+def _by_content(lines: list[Line], columns: Columns) -> int:
+    """Without rules or type: the lines before the first figures, else the first line."""
+    for k, line in enumerate(lines):
+        figures = sum(numeric(line.text(c)) for c in line.cells)
+        if figures:
+            if k == 0:
+                return 0
+            # a stub that wraps above its figures belongs to the body
+            while k > 1 and list(lines[k - 1].cells) == [0]:
+                k -= 1
+            return k if k <= 6 else 1
+    if len(columns) == 2 and sum(line.text(0).endswith(":") for line in lines) > 0.6 * len(lines):
+        return 0
+    return 1
+
+
+def header_paths(
+    lines: list[Line], columns: Columns, draft: Draft, vocabulary: dict[str, int]
+) -> list[list[str]]:
+    """The header path of each column, outermost first."""
+    stacks: list[list[tuple[tuple[int, int], list[str], float]]] = [[] for _ in columns]
+    for n, line in enumerate(lines):
+        segments = sorted(line.row.segments, key=lambda s: s.x0)
+        ranges = _ranges(segments, columns, draft, line, lines[n + 1 :])
+        if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1) and len(lines) > 1:
+            continue  # a title over the whole table
+        for s, (a, b) in zip(segments, ranges, strict=True):
+            text = readable(s.text)
+            if not text:
+                continue
+            for c in range(a, b + 1):
+                stack = stacks[c]
+                if (
+                    stack
+                    and stack[-1][0] == (a, b)
+                    and not _rule_between(draft, columns, c, stack[-1][2], s.base)
+                ):
+                    stack[-1][1].append(text)
+                    stack[-1] = (stack[-1][0], stack[-1][1], s.base)
+                else:
+                    stack.append(((a, b), [text], s.base))
+    return [[join_lines(_unshared(e[1]), vocabulary) for e in stack] for stack in stacks]
+
+
+def _unshared(texts: list[str]) -> list[str]:
+    return list(texts)
+
+
+def _rule_between(draft: Draft, columns: Columns, c: int, top: float, bottom: float) -> bool:
+    middle = (columns[c][0] + columns[c][1]) / 2
+    return any(top < r.y0 < bottom and r.x0 <= middle <= r.x1 for r in draft.h_rules)
+
+
+def _ranges(
+    segments: list[Segment], columns: Columns, draft: Draft, line: Line, below: list[Line]
+) -> list[tuple[int, int]]:
+    """The columns each header segment stands over."""
+    out: list[tuple[int, int]] = []
+    taken: list[tuple[int, int]] = []
+    for s in segments:
+        hit = [k for k, (x0, x1) in enumerate(columns) if min(x1, s.x1) - max(x0, s.x0) > 1]
+        if not hit:
+            mid = (s.x0 + s.x1) / 2
+            hit = [min(range(len(columns)), key=lambda k: abs((columns[k][0] + columns[k][1]) / 2 - mid))]
+        taken.append((hit[0], hit[-1]))
+    leaves = {c for b in below for c in b.cells}
+    for i, s in enumerate(segments):
+        a, b = taken[i]
+        rule = _rule_under(draft, s, below[0].base if below else s.base + 2.5 * s.size)
+        if rule is not None:
+            under = [k for k, (x0, x1) in enumerate(columns) if rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3]
+            if under and under[0] <= a and under[-1] >= b and len(under) < len(columns):
+                out.append((under[0], under[-1]))
+                continue
+        box = _between_v_rules(draft, s)
+        if box is not None:
+            under = [k for k, (x0, x1) in enumerate(columns) if box[0] - 2 <= (x0 + x1) / 2 <= box[1] + 2]
+            if under and under[0] <= a and under[-1] >= b:
+                out.append((under[0], under[-1]))
+                continue
+        if not below or len(segments) >= len(columns):
+            if a != b:
+                a = b = _leaf(s, columns, a, b)
+            out.append((a, b))
+            continue
+        lo = taken[i - 1][1] + 1 if i else (0 if a == 0 else 1)
+        hi = taken[i + 1][0] - 1 if i + 1 < len(segments) else len(columns) - 1
+        best, miss = (a, b), _off(s, columns, a, b)
+        for p in range(lo, a + 1):
+            for q in range(b, hi + 1):
+                if any(k not in leaves for k in range(p, q + 1)) and (p, q) != (a, b):
+                    continue
+                off = _off(s, columns, p, q)
+                if off < miss - 2:
+                    best, miss = (p, q), off
+        out.append(best)
+    del line
+    return out
+
+
+def _leaf(s: Segment, columns: Columns, a: int, b: int) -> int:
+    """The one column that a lowest header stands over most."""
+    return max(range(a, b + 1), key=lambda k: min(columns[k][1], s.x1) - max(columns[k][0], s.x0))
+
+
+def _off(s: Segment, columns: Columns, a: int, b: int) -> float:
+    return abs((columns[a][0] + columns[b][1]) / 2 - (s.x0 + s.x1) / 2)
+
+
+def _rule_under(draft: Draft, s: Segment, limit: float) -> Rule | None:
+    """A partial rule right below a header text."""
+    for r in draft.h_rules:
+        if s.base < r.y0 < limit and r.x0 - 3 <= s.x0 and s.x1 <= r.x1 + 3:
+            return r
+    return None
+
+
+def _between_v_rules(draft: Draft, s: Segment) -> tuple[float, float] | None:
+    y = s.base - 0.3 * s.size
+    left = [v.x0 for v in draft.v_rules if v.y0 - 1 <= y <= v.y1 + 1 and v.x0 <= s.x0 + 2]
+    right = [v.x0 for v in draft.v_rules if v.y0 - 1 <= y <= v.y1 + 1 and v.x0 >= s.x1 - 2]
+    return (max(left), min(right)) if left and right else None

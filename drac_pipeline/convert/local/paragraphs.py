@@ -1,0 +1,249 @@
+"""Lines to running text: line ends, hyphens, ligatures."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+LIGATURES = {
+    **dict(
+        zip(
+            "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06",
+            ["ff", "fi", "fl", "ffi", "ffl", "st", "st"],
+            strict=True,
+        )
+    ),
+    **dict.fromkeys("\u00ad\u200b\u2060\ufeff", ""),
+    **dict.fromkeys("\u00a0\u2009\u202f\u2002\u2003\u2007", " "),
+}
+_TABLE = str.maketrans(LIGATURES)
+_HYPHEN_END = re.compile(r"([^\W\d_]+)([-\u2010\u00ad])$")
+_WORD_START = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
+# second halves that English writes with a hyphen more often than as one word
+_HYPHENATED = frozenset(
+    [
+        "based",
+        "free",
+        "time",
+        "level",
+        "speed",
+        "quality",
+        "end",
+        "up",
+        "in",
+        "out",
+        "on",
+        "off",
+        "to",
+        "by",
+        "day",
+        "year",
+        "party",
+        "term",
+        "class",
+        "friendly",
+        "related",
+        "specific",
+        "wide",
+        "made",
+        "range",
+        "owned",
+        "driven",
+        "known",
+        "ready",
+        "rich",
+        "side",
+        "up-to-date",
+        "of",
+        "the",
+        "art",
+        "and",
+        "or",
+        "sized",
+        "scale",
+        "long",
+        "looking",
+        "edge",
+        "style",
+        "type",
+        "resistant",
+        "proof",
+        "only",
+        "year-old",
+        "aware",
+        "oriented",
+        "powered",
+        "depth",
+        "house",
+        "house-built",
+        "capacity",
+        "performance",
+        "resolution",
+        "tech",
+        "definition",
+        "fi",
+        "pitched",
+        "hand",
+        "wheel",
+        "seat",
+        "door",
+        "row",
+    ]
+)
+_PREFIXES = frozenset(
+    [
+        "self",
+        "well",
+        "high",
+        "low",
+        "long",
+        "short",
+        "full",
+        "half",
+        "all",
+        "ex",
+        "mid",
+        "anti",
+        "semi",
+        "non",
+        "pre",
+        "post",
+        "co",
+        "cross",
+        "eco",
+        "e",
+        "x",
+        "real",
+        "state-of-the",
+        "end",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "first",
+        "second",
+        "third",
+        "in",
+        "on",
+        "built",
+        "user",
+        "cost",
+        "water",
+        "energy",
+    ]
+)
+
+
+def clean_text(text: str) -> str:
+    """Ligatures as letters, soft hyphens and odd spaces out, NFC."""
+    return unicodedata.normalize("NFC", text.translate(_TABLE))
+
+
+def count_words(texts: Iterable[str], into: dict[str, int]) -> None:
+    """Count words and hyphenated compounds that stand within a line."""
+    for text in texts:
+        found = _WORD.findall(text.translate(_TABLE))
+        # a word cut at the line's end is no word
+        if found and text.rstrip().endswith(("-", "\u2010", "\u00ad")):
+            found.pop()
+        for w in found:
+            w = w.lower().replace("\u2010", "-")
+            into[w] = into.get(w, 0) + 1
+
+
+def join_lines(lines: Iterable[str], vocabulary: dict[str, int]) -> str:
+    """One text of several lines; a hyphen at a line's end goes where the word has none."""
+    out = ""
+    for line in lines:
+        soft = line.rstrip().endswith("\u00ad")
+        line = " ".join(line.split())
+        if not line:
+            continue
+        if not out:
+            out = line
+            continue
+        out = _join(out, line, vocabulary)
+        if soft and not out.endswith("\u00ad"):
+            out += "\u00ad"
+    return clean_text(out).strip()
+
+
+def _join(before: str, after: str, vocabulary: dict[str, int]) -> str:
+    if _is_cjk(before[-1]) and _is_cjk(after[0]):
+        return before + after
+    if (
+        before.endswith(("/", "\u2014"))
+        and len(before) > 1
+        and not before[-2].isspace()
+        and not after[0].isspace()
+    ):
+        # a break after a slash or dash is no space where the source has none
+        return before + after if before.endswith("/") and _tight(before) else before + " " + after
+    m = _HYPHEN_END.search(before)
+    if not m:
+        if before.endswith("-") and len(before) > 1 and before[-2].isdigit():
+            return before + after
+        if before.endswith("-") and len(before) > 1 and not before[-2].isspace():
+            return before + after
+        return before + " " + after
+    start = _WORD_START.match(after)
+    if m[2] == "\u00ad":
+        return before[:-1] + after
+    if not start:
+        return before + after if after[0].isdigit() else before + " " + after
+    if keeps_hyphen(before, m[1], start[0], vocabulary):
+        return before + after
+    return before[: m.start(2)] + after
+
+
+def _tight(before: str) -> bool:
+    """The last word of the text is a URL or path rather than `this / that`."""
+    word = before.rsplit(None, 1)[-1]
+    return len(word) > 1
+
+
+def keeps_hyphen(before: str, left: str, right: str, vocabulary: dict[str, int]) -> bool:
+    """Whether `left-` + `right` over a line end is a compound with a real hyphen."""
+    joined, compound = (left + right).lower(), f"{left}-{right}".lower()
+    one, two = vocabulary.get(joined, 0), vocabulary.get(compound, 0)
+    if one or two:
+        return two > one
+    if len(left) == 1:
+        return True
+    head = before[: -len(left) - 1]
+    if head.endswith(("-", "\u2010")):
+        return True  # state-of-the-
+    if right[0].isupper():
+        # a break inside a camel-case word is rarer than Wi-Fi
+        return not (left[0].isupper() and left[1:].islower() and len(left) == 3 and len(right) == 3)
+    if left.isupper() and len(left) > 1:
+        return True
+    low_left, low_right = left.lower(), right.lower()
+    if low_left in _PREFIXES and len(right) > 3 and vocabulary.get(low_right, 0):
+        return True
+    if low_right in _HYPHENATED and vocabulary.get(low_left, 0):
+        return True
+    # two words that the document uses on their own, both long
+    return (
+        len(left) > 3
+        and len(right) > 4
+        and vocabulary.get(low_left, 0) > 0
+        and vocabulary.get(low_right, 0) > 1
+    )
+
+
+def _is_cjk(c: str) -> bool:
+    return (
+        "\u3000" <= c <= "\u9fff"
+        or "\uf900" <= c <= "\ufaff"
+        or "\uff00" <= c <= "\uffef"
+        or "\uac00" <= c <= "\ud7af"
+    )

@@ -1,0 +1,243 @@
+"""Which visual lines of a table body are one logical row.
+
+Evidence, strongest first: rules between rows; the order of the content stream (most
+producers write a table cell by cell, so the lines of a wrapped cell come before the
+next cell of the same row); line distances; what a cell's width would have held.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from drac_pipeline.convert.local.rows import numeric
+from drac_pipeline.convert.local.text_layer import Segment
+
+if TYPE_CHECKING:
+    from drac_pipeline.convert.local.table_zones import Draft
+    from drac_pipeline.convert.local.tables import Line
+
+Columns = list[tuple[float, float]]
+Cells = dict[int, list[Segment]]
+
+
+def group_rows(lines: list[Line], draft: Draft, columns: Columns) -> list[tuple[Cells, int]]:
+    """Logical rows as (segments by column, page)."""
+    if not lines:
+        return []
+    bands = _bands(lines, draft, columns)
+    groups: list[list[Line]] = []
+    ruled = len(bands) > 2 and len(bands) >= 0.3 * len(lines)
+    major = _cell_major(lines)
+    right = _right_edges(lines, columns)
+    for band in bands:
+        if ruled and not _many_records(band, columns):
+            groups.append(band)
+            continue
+        groups += _split(band, columns, major, right)
+    if ruled and draft.v_rules:
+        return _spanned(groups, draft, columns)
+    return [_collect(g) for g in groups]
+
+
+def _collect(group: list[Line]) -> tuple[Cells, int]:
+    cells: Cells = {}
+    for line in group:
+        for c, segments in line.cells.items():
+            cells.setdefault(c, []).extend(segments)
+    return cells, group[0].row.page
+
+
+def _bands(lines: list[Line], draft: Draft, columns: Columns) -> list[list[Line]]:
+    """Lines between horizontal rules that cross at least one column."""
+    ys = sorted(r.y0 for r in draft.h_rules if any(r.x0 - 3 <= (a + b) / 2 <= r.x1 + 3 for a, b in columns))
+    out: list[list[Line]] = [[lines[0]]]
+    for before, line in itertools.pairwise(lines):
+        if any(before.base - 1 < y < line.base - 0.3 * line.row.size for y in ys):
+            out.append([line])
+        else:
+            out[-1].append(line)
+    return out
+
+
+def _many_records(band: list[Line], columns: Columns) -> bool:
+    """Two lines with figures in the same column are two rows."""
+    for c in range(len(columns)):
+        if sum(c in line.cells and numeric(line.text(c)) for line in band) > 1:
+            return True
+    return False
+
+
+def _cell_major(lines: list[Line]) -> bool:
+    """Some line was begun before the line above it was finished."""
+    orders = [
+        (
+            min(s.order for c in line.cells.values() for s in c),
+            max(s.order for c in line.cells.values() for s in c),
+        )
+        for line in lines
+        if line.cells
+    ]
+    pairs = list(itertools.pairwise(orders))
+    mixed = sum(b[0] < a[1] for a, b in pairs)
+    if not mixed:
+        return False
+    # written column by column: nearly every pair is mixed and nothing is learnt
+    return mixed < 0.9 * len(pairs) or len(pairs) <= 4
+
+
+def _right_edges(lines: list[Line], columns: Columns) -> list[float]:
+    out = []
+    for c, (_, x1) in enumerate(columns):
+        edge = max([s.x1 for line in lines for s in line.cells.get(c, ())], default=x1)
+        limit = columns[c + 1][0] - 4 if c + 1 < len(columns) else edge
+        out.append(min(max(edge, x1), max(limit, x1)))
+    return out
+
+
+def _first_order(line: Line) -> int:
+    return min(s.order for c in line.cells.values() for s in c)
+
+
+def _last_order(lines: list[Line]) -> int:
+    return max(s.order for line in lines for c in line.cells.values() for s in c)
+
+
+def _split(band: list[Line], columns: Columns, major: bool, right: list[float]) -> list[list[Line]]:
+    pitch_split = None if major else _pitch_threshold(band, columns)
+    groups: list[list[Line]] = []
+    for k, line in enumerate(band):
+        if not line.cells:
+            continue
+        if not groups:
+            groups.append([line])
+            continue
+        before = groups[-1]
+        if major:
+            joins = _joins_by_order(before, line, right)
+        elif pitch_split is not None:
+            joins = line.base - before[-1].base < pitch_split
+        else:
+            following = band[k + 1] if k + 1 < len(band) else None
+            joins = _joins_by_shape(before, line, following, columns, right)
+        if joins:
+            before.append(line)
+        else:
+            groups.append([line])
+    return groups
+
+
+def _joins_by_order(group: list[Line], line: Line, right: list[float]) -> bool:
+    if _first_order(line) < _last_order(group):
+        return True
+    if len(line.cells) != 1:
+        return False
+    (c,) = line.cells
+    if c != max(c for g in group for c in g.cells):
+        return False
+    if c == 0 and not _wraps(group, line, 0, right):
+        return False
+    if line.base - group[-1].base > 1.7 * line.row.size:
+        return False
+    return c != 0 or not _has_marks(group)
+
+
+def _has_marks(group: list[Line]) -> bool:
+    return any(c != 0 for g in group for c in g.cells)
+
+
+def _wraps(group: list[Line], line: Line, c: int, right: list[float]) -> bool:
+    """The line's first word would not have fitted on the line above in its cell."""
+    above = list(group[-1].cells.get(c, ()))
+    here = line.cells.get(c)
+    if not above or not here:
+        return False
+    last = max(above, key=lambda s: s.x1)
+    word = here[0].words[0]
+    if last.text.endswith(("-", "\u00ad")):
+        return True
+    return last.x1 + 0.25 * last.size + (word.x1 - word.x0) > right[c] - 0.5
+
+
+def _pitch_threshold(band: list[Line], columns: Columns) -> float | None:
+    """The distance that parts rows from wrapped lines, where distances are of two kinds."""
+    gaps = [b.base - a.base for a, b in itertools.pairwise(band) if b.row.page == a.row.page]
+    if len(gaps) < 3:
+        return None
+    ordered = sorted(gaps)
+    jump, at = 0.0, 0
+    for i in range(len(ordered) - 1):
+        if ordered[i] > 0 and ordered[i + 1] / ordered[i] > jump:
+            jump, at = ordered[i + 1] / ordered[i], i
+    if jump < 1.18 or at + 1 > 0.85 * len(ordered):
+        return None
+    limit = (ordered[at] + ordered[at + 1]) / 2
+    # lines closer than the limit must look like one row
+    wrong = close = 0
+    for a, b in itertools.pairwise(band):
+        if b.base - a.base < limit:
+            close += 1
+            wrong += any(numeric(a.text(c)) and numeric(b.text(c)) for c in range(len(columns)))
+    return None if wrong > 0.1 * close else limit
+
+
+def _joins_by_shape(
+    group: list[Line], line: Line, following: Line | None, columns: Columns, right: list[float]
+) -> bool:
+    if line.base - group[-1].base > 1.75 * line.row.size:
+        return False
+    filled = {c for g in group for c in g.cells}
+    figures = any(numeric(line.text(c)) for c in line.cells)
+    first = min(line.cells)
+    if 0 not in line.cells:
+        if figures:
+            # a stub of two lines with its figures on the second is one row
+            return False
+        # text under filled cells only: their rest, if they were full
+        return set(line.cells) <= filled and any(
+            _wraps(group, line, c, right) or line.text(c)[:1].islower() for c in line.cells
+        )
+    if set(line.cells) == {0}:
+        if group[-1].text(0) and (
+            line.text(0)[:1].islower()
+            or (
+                _wraps(group, line, 0, right)
+                and line.cells[0][0].x0 > group[0].cells.get(0, line.cells[0])[0].x0 + 1
+            )
+        ):
+            return len(filled) > 1 or _wraps(group, line, 0, right)
+        return False
+    if filled == {0}:
+        here, above = line.cells[0][0], group[-1].cells[0][0]
+        return _wraps(group, line, 0, right) and (
+            line.text(0)[:1].islower() or (here.x0 > above.x0 + 2 and not group[-1].text(0).endswith(":"))
+        )
+    del following, first, columns
+    return False
+
+
+def _spanned(groups: list[list[Line]], draft: Draft, columns: Columns) -> list[tuple[Cells, int]]:
+    """Repeat a cell in the rows it spans: no rule crosses its column between them."""
+    collected = [_collect(g) for g in groups]
+    for c, (x0, x1) in enumerate(columns):
+        middle = (x0 + x1) / 2
+        i = 0
+        while i < len(groups):
+            j = i
+            while j + 1 < len(groups) and not _parted(draft, middle, groups[j][-1], groups[j + 1][0]):
+                j += 1
+            if j > i:
+                cell = [s for k in range(i, j + 1) for s in collected[k][0].get(c, ())]
+                rows_filled = sum(c in collected[k][0] for k in range(i, j + 1))
+                if cell and rows_filled <= 1 + (j - i) // 3:
+                    for k in range(i, j + 1):
+                        collected[k][0][c] = cell
+            i = j + 1
+    return collected
+
+
+def _parted(draft: Draft, x: float, above: Line, below: Line) -> bool:
+    return any(
+        above.base - 1 < r.y0 < below.base - 0.3 * below.row.size and r.x0 - 1 <= x <= r.x1 + 1
+        for r in draft.h_rules
+    )

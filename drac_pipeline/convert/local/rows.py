@@ -1,0 +1,142 @@
+"""Visual lines: what stands on one baseline, whatever its columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from drac_pipeline.convert.local.text_layer import MARK, Segment
+
+BULLETS = "•●○◦▪▫■□‣⁃∙·–—-*➢➤✓✔❖◆◇►▶o\uf0b7\uf0a7\uf0d8\uf0fc\uf076"
+BULLET_RE = re.compile(rf"[{re.escape(BULLETS)}]")
+NUMBER_RE = re.compile(
+    r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[a-zA-Z]|[ivxIVX]{1,6})[.)]|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\)"
+)
+LEADER_RE = re.compile(r"(?:[.·…_]\s?){4,}")
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """Segments on one baseline, left to right."""
+
+    segments: list[Segment]
+    base: float
+    size: float
+    page: int = 0
+    cells: list[Segment] = field(default_factory=list)
+
+    @property
+    def x0(self) -> float:
+        return min(s.x0 for s in self.segments)
+
+    @property
+    def x1(self) -> float:
+        return max(s.x1 for s in self.segments)
+
+    @property
+    def y0(self) -> float:
+        return min(s.y0 for s in self.segments)
+
+    @property
+    def y1(self) -> float:
+        return max(s.y1 for s in self.segments)
+
+    @property
+    def text(self) -> str:
+        return " ".join(s.text for s in self.segments)
+
+    def __repr__(self) -> str:
+        return f"Row({self.base:.0f}: {[s.text for s in self.segments]})"
+
+
+def make_row(segments: list[Segment]) -> Row:
+    """A row of segments that share a baseline."""
+    segments = sorted(segments, key=lambda s: (s.x0, s.order))
+    weights: Counter[float] = Counter()
+    bases: Counter[float] = Counter()
+    for s in segments:
+        n = sum(len(w.text) for w in s.words)
+        weights[s.size] += n
+        bases[round(s.base, 1)] += n
+    row = Row(segments, bases.most_common(1)[0][0], weights.most_common(1)[0][0], segments[0].page)
+    row.cells = _cells(segments)
+    return row
+
+
+def _cells(segments: list[Segment]) -> list[Segment]:
+    """The segments without list markers and leader dots, which make no column."""
+    out: list[Segment] = []
+    for i, s in enumerate(segments):
+        text = s.text
+        if LEADER_RE.fullmatch(text + " ") or re.fullmatch(r"[.…]+", text):
+            continue
+        last = i + 1 == len(segments)
+        if (
+            not last
+            and not out
+            and len(s.words) == 1
+            and ((len(text) == 1 and text in BULLETS) or NUMBER_RE.fullmatch(text))
+            and segments[i + 1].x0 - s.x1 < 3.2 * s.size
+        ):
+            continue
+        out.append(s)
+    return out
+
+
+def visual_rows(segments: Iterable[Segment]) -> list[Row]:
+    """Group segments by baseline, top to bottom.
+
+    Raised and lowered marks (other baseline, smaller type) join the row they overlap.
+    """
+    ordered = sorted(segments, key=lambda s: (s.base, s.x0))
+    rows: list[list[Segment]] = []
+    bases: list[float] = []
+    for s in ordered:
+        if rows:
+            ref = bases[-1]
+            size = min(s.size, max(x.size for x in rows[-1]))
+            if s.base - ref <= max(1.2, 0.28 * size):
+                rows[-1].append(s)
+                continue
+            # a raised mark comes before its row in this order: adopt the row's baseline
+            small = max(x.size for x in rows[-1]) < 0.8 * s.size and s.base - ref < 0.6 * s.size
+            lowered = s.size < 0.8 * max(x.size for x in rows[-1]) and s.base - ref < 0.35 * max(
+                x.size for x in rows[-1]
+            )
+            if (small or lowered) and not _overlap(rows[-1], s):
+                rows[-1].append(s)
+                if small:
+                    bases[-1] = s.base
+                continue
+        rows.append([s])
+        bases.append(s.base)
+    return [make_row(r) for r in rows]
+
+
+def _overlap(row: list[Segment], s: Segment) -> bool:
+    return any(min(x.x1, s.x1) - max(x.x0, s.x0) > 1 for x in row)
+
+
+def is_marker(text: str) -> bool:
+    """True for a bullet or an item number standing alone."""
+    return (len(text) == 1 and text in BULLETS) or bool(NUMBER_RE.fullmatch(text))
+
+
+def readable(text: str) -> str:
+    """The text without glyphs that have no meaning in the text layer."""
+    if MARK in text or "\ufffd" in text:
+        text = " ".join(text.replace(MARK, " ").replace("\ufffd", " ").split())
+    return text
+
+
+NUMERIC_RE = re.compile(
+    r"[\s$€£¥₹%()\[\]+\-–—−±<>≤≥~≈*†‡,.:/'’\d]*\d[\s$€£¥₹%()\[\]+\-–—−±<>≤≥~≈*†‡,.:/'’\d]*[a-zA-Z%*†‡]{0,2}"
+)
+YEAR_RE = re.compile(r"(?:19|20)\d\d")
+
+
+def numeric(text: str) -> bool:
+    """A figure: digits with at most a short unit; a year is a label rather than a figure."""
+    return bool(NUMERIC_RE.fullmatch(text)) and not YEAR_RE.fullmatch(text.strip())

@@ -1,0 +1,379 @@
+"""Where tables stand: by ruling lines, and by rows of aligned cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from drac_pipeline.convert.local.columns import Flow
+from drac_pipeline.convert.local.grid import column_ranges
+from drac_pipeline.convert.local.rows import LEADER_RE, Row, visual_rows
+from drac_pipeline.convert.local.text_layer import PageText, Rule, Segment
+
+EDGE = 8.0  # points by which text may stand out of the rules
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """The rows and rules of one table, before its cells are known.
+
+    `open_top`/`open_bottom`: no rule closes it there, so it may go on over the page.
+    """
+
+    rows: list[Row]
+    h_rules: list[Rule] = field(default_factory=list)
+    v_rules: list[Rule] = field(default_factory=list)
+    shades: list[Rule] = field(default_factory=list)
+    ruled: bool = False
+
+    @property
+    def x0(self) -> float:
+        return min(r.x0 for r in self.rows)
+
+    @property
+    def x1(self) -> float:
+        return max(r.x1 for r in self.rows)
+
+    @property
+    def y0(self) -> float:
+        return min([r.y0 for r in self.rows] + [h.y0 for h in self.h_rules])
+
+    @property
+    def y1(self) -> float:
+        return max([r.y1 for r in self.rows] + [h.y0 for h in self.h_rules])
+
+
+def ruled_tables(page: PageText, segments: list[Segment]) -> list[Draft]:
+    """Tables that horizontal rules of one width enclose."""
+    rules = sorted((r for r in page.h_rules if r.x1 - r.x0 >= 40), key=lambda r: r.y0)
+    if not rules or not segments:
+        return []
+    used: set[int] = set()
+    taken: set[int] = set()
+    out: list[Draft] = []
+    for i, first in enumerate(rules):
+        if i in used:
+            continue
+        chain = _chain(rules, i, segments, used)
+        draft = _draft(page, [rules[k] for k in chain], segments, taken)
+        if draft is None:
+            continue
+        used.update(chain)
+        for r in draft.rows:
+            taken.update(id(s) for s in r.segments)
+        out.append(draft)
+        del first
+    return out
+
+
+def _chain(rules: list[Rule], i: int, segments: list[Segment], used: set[int]) -> list[int]:
+    """Indexes of rules below rule i that frame one table with it."""
+    chain = [i]
+    last = rules[i]
+    for k in range(i + 1, len(rules)):
+        rule = rules[k]
+        if k in used or abs(rule.x0 - rules[i].x0) > 6 or abs(rule.x1 - rules[i].x1) > 6:
+            continue
+        between = _between(segments, last.y0, rule.y0, rule)
+        if between is None:
+            break
+        if rule.y0 - last.y0 > 3 and between and not _tabular(between, last, rule):
+            break
+        chain.append(k)
+        last = rule
+    return chain
+
+
+def _between(segments: list[Segment], top: float, bottom: float, rule: Rule) -> list[Segment] | None:
+    """Segments between two heights over a rule's width; None if text crosses its ends."""
+    found = []
+    for s in segments:
+        middle = s.base - 0.3 * s.size
+        if not top < middle < bottom:
+            continue
+        if s.x1 < rule.x0 - EDGE or s.x0 > rule.x1 + EDGE:
+            continue
+        inside = s.x0 >= rule.x0 - EDGE and s.x1 <= rule.x1 + EDGE
+        if not inside:
+            if min(s.x1, rule.x1) - max(s.x0, rule.x0) < 0.3 * (s.x1 - s.x0):
+                continue
+            return None
+        found.append(s)
+    return found
+
+
+def _tabular(between: list[Segment], top: Rule, bottom: Rule) -> bool:
+    rows = visual_rows(between)
+    multi = sum(len(r.cells) > 1 for r in rows)
+    if multi:
+        return multi >= 0.2 * len(rows) or len(rows) <= 6
+    # a title or section line between two rules of a table
+    return len(rows) <= 2 and bottom.y0 - top.y0 < 6 * rows[0].size
+
+
+def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: set[int]) -> Draft | None:
+    x0, x1 = min(r.x0 for r in rules), max(r.x1 for r in rules)
+    top, bottom = rules[0].y0, rules[-1].y0
+    v_rules = [v for v in page.v_rules if x0 - 4 <= v.x0 <= x1 + 4 and v.y1 > top - 3 and v.y0 < bottom + 3]
+    if len(rules) == 1 and not v_rules:
+        return _one_rule(page, rules[0], segments, taken)
+    for v in v_rules:  # outer sides reach further than the last rule seen
+        if v.y0 < top + 3 < v.y1 and v.y1 - bottom < 400 and abs(v.y0 - top) < 4 and v.y1 > bottom:
+            bottom = max(bottom, v.y1)
+    inside = [
+        s
+        for s in segments
+        if id(s) not in taken
+        and top - 1 < s.base - 0.3 * s.size < bottom + 1
+        and s.x0 >= x0 - EDGE
+        and s.x1 <= x1 + EDGE
+    ]
+    rows = visual_rows(inside)
+    multi = [r for r in rows if len(r.cells) > 1]
+    if not multi:
+        return None
+    rows += _below(page, rows, rules, segments, taken, (x0, x1), bottom)
+    if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
+        return None
+    return _with_rules(page, rows, (x0, x1), ruled=True)
+
+
+def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[int]) -> Draft | None:
+    """A header underlined by a single rule, rows below it (a table that goes on overleaf)."""
+    above = [
+        s
+        for s in segments
+        if id(s) not in taken
+        and 0 < rule.y0 - s.base < 1.6 * s.size
+        and s.x0 >= rule.x0 - EDGE
+        and s.x1 <= rule.x1 + EDGE
+    ]
+    rows = visual_rows(above)
+    if not rows or len(rows[-1].cells) < 2 or rule.x1 - rule.x0 < 0.8 * (rows[-1].x1 - rows[-1].x0):
+        return None
+    below = _below(page, rows, [rule], segments, taken, (rule.x0, rule.x1), rule.y0)
+    if sum(len(r.cells) > 1 for r in below) < 1:
+        return None
+    return _with_rules(page, rows + below, (rule.x0, rule.x1), ruled=True)
+
+
+def _below(
+    page: PageText,
+    rows: list[Row],
+    rules: list[Rule],
+    segments: list[Segment],
+    taken: set[int],
+    span: tuple[float, float],
+    bottom: float,
+) -> list[Row]:
+    """Rows under the last rule that go on in the table's columns."""
+    del rules, page
+    later = [
+        s
+        for s in segments
+        if id(s) not in taken
+        and s.base - 0.3 * s.size >= bottom + 1
+        and s.x1 > span[0] - EDGE
+        and s.x0 < span[1] + EDGE
+    ]
+    columns = column_ranges(rows)
+    if len(columns) < 2:
+        return []
+    out: list[Row] = []
+    edge = bottom
+    pitch = 2.2
+    for r in visual_rows(later):
+        if r.y0 - edge > (1.3 if not out else pitch) * r.size or not _fits(r, columns, span):
+            break
+        if not out and len(r.cells) < 2:
+            break
+        out.append(r)
+        edge = r.y1
+    while out and len(out[-1].cells) < 2 and not _wraps(out):
+        out.pop()
+    return out
+
+
+def _wraps(rows: list[Row]) -> bool:
+    """The last row is close enough to be the rest of a wrapped cell."""
+    if len(rows) < 2:
+        return False
+    return rows[-1].base - rows[-2].base < 1.35 * rows[-1].size
+
+
+def _fits(row: Row, columns: list[tuple[float, float]], span: tuple[float, float]) -> bool:
+    """No segment lies across two columns or out of the table."""
+    if row.x0 < span[0] - EDGE or row.x1 > span[1] + EDGE:
+        return False
+    crossing = 0
+    for s in row.segments:
+        hit = [c for c in columns if min(c[1], s.x1) - max(c[0], s.x0) > 2]
+        if len(hit) > 1 and s.x1 > hit[1][0] + 0.5 * (hit[1][1] - hit[1][0]):
+            crossing += 1
+    return crossing == 0
+
+
+def _with_rules(page: PageText, rows: list[Row], span: tuple[float, float], *, ruled: bool) -> Draft:
+    x0, x1 = span
+    y0 = min(r.y0 for r in rows) - 6
+    y1 = max(r.y1 for r in rows) + 6
+    h = [
+        r
+        for r in page.h_rules
+        if y0 - 4 <= r.y0 <= y1 + 4 and min(r.x1, x1) - max(r.x0, x0) > 0.5 * (r.x1 - r.x0)
+    ]
+    v = [r for r in page.v_rules if x0 - 6 <= r.x0 <= x1 + 6 and min(r.y1, y1) - max(r.y0, y0) > 4]
+    shades = [
+        s for s in page.shades if min(s.x1, x1) - max(s.x0, x0) > 4 and min(s.y1, y1) - max(s.y0, y0) > 3
+    ]
+    return Draft(rows, h, v, shades, ruled)
+
+
+def unruled_tables(page: PageText, flow: Flow) -> list[Draft]:
+    """Runs of rows whose cells stand in columns."""
+    items = flow.items
+    out: list[Draft] = []
+    i = 0
+    while i < len(items):
+        row = items[i]
+        if not isinstance(row, Row) or len(row.cells) < 2 or _leader(row):
+            i += 1
+            continue
+        j = _run(items, i)
+        rows = [r for r in items[i:j] if isinstance(r, Row)]
+        while rows and len(rows[-1].cells) < 2 and not _wraps(rows):
+            rows.pop()
+        if _is_table(rows):
+            top = _header_above(items, i, rows, out)
+            rows = top + rows
+            out.append(
+                _with_rules(page, rows, (min(r.x0 for r in rows), max(r.x1 for r in rows)), ruled=False)
+            )
+            i = items.index(rows[-1]) + 1
+        else:
+            i += 1
+    return out
+
+
+def _leader(row: Row) -> bool:
+    return bool(LEADER_RE.search(row.text + " "))
+
+
+def _run(items: list, i: int) -> int:
+    """The end of the run of rows from i that share gutters."""
+    row = items[i]
+    free = _free(row)
+    last = row
+    j = i + 1
+    while j < len(items):
+        row = items[j]
+        if not isinstance(row, Row):
+            break
+        if row.base - last.base > 2.6 * max(row.size, last.size):
+            break
+        left = _intersect(free, _free(row), 0.5 * row.size)
+        if len(row.cells) > 1:
+            if not left:
+                break
+            free = left
+        elif not left:
+            # a section line over all columns, if the table goes on below it
+            following = next(
+                (r for r in items[j + 1 : j + 3] if isinstance(r, Row) and len(r.cells) > 1), None
+            )
+            if (
+                following is None
+                or following.base - row.base > 2.2 * row.size
+                or len(row.segments[0].words) > 9
+                or not _intersect(free, _free(following), 0.5 * row.size)
+            ):
+                break
+        last = row
+        j += 1
+    return j
+
+
+def _free(row: Row) -> list[tuple[float, float]]:
+    out, at = [], -1e6
+    for s in row.segments:
+        if s.x0 > at:
+            out.append((at, s.x0))
+        at = max(at, s.x1)
+    out.append((at, 1e6))
+    return out
+
+
+def _intersect(
+    a: list[tuple[float, float]], b: list[tuple[float, float]], width: float
+) -> list[tuple[float, float]]:
+    """Inner gutters that both leave free; the outer sides are kept for short rows."""
+    out = []
+    for p in a:
+        for q in b:
+            lo, hi = max(p[0], q[0]), min(p[1], q[1])
+            if hi - lo > width:
+                out.append((lo, hi))
+    inner = [g for g in out if g[0] > -1e5 and g[1] < 1e5]
+    return out if inner else []
+
+
+def _is_table(rows: list[Row]) -> bool:
+    multi = [r for r in rows if len(r.cells) > 1]
+    if len(multi) < 2:
+        return False
+    columns = column_ranges(rows)
+    if len(columns) < 2:
+        return False
+    if len(columns) == 2 and len(multi) < 3:
+        return False
+    if len(multi) < 0.34 * len(rows):
+        return False
+    # cells must line up: left, right or middle of most cells at one place per column
+    good = total = 0
+    for c0, c1 in columns:
+        inside = [s for r in multi for s in r.cells if min(s.x1, c1) - max(s.x0, c0) > 0.5 * (s.x1 - s.x0)]
+        if len(inside) < 2:
+            continue
+        total += len(inside)
+        good += max(
+            _aligned([s.x0 for s in inside]),
+            _aligned([s.x1 for s in inside]),
+            _aligned([(s.x0 + s.x1) / 2 for s in inside]),
+        )
+    if total == 0 or good < 0.5 * total:
+        return False
+    words = sum(len(s.words) for r in multi for s in r.cells) / sum(len(r.cells) for r in multi)
+    return words < 12
+
+
+def _aligned(values: list[float]) -> int:
+    values = sorted(values)
+    best = 0
+    for i, v in enumerate(values):
+        n = 0
+        for w in values[i:]:
+            if w - v > 3:
+                break
+            n += 1
+        best = max(best, n)
+    return best
+
+
+def _header_above(items: list, i: int, rows: list[Row], done: list[Draft]) -> list[Row]:
+    """Spanning header lines over the numeric columns, directly above the first row."""
+    taken = {id(r) for d in done for r in d.rows}
+    columns = column_ranges(rows)
+    out: list[Row] = []
+    below = rows[0]
+    k = i - 1
+    while k >= 0 and len(out) < 4:
+        row = items[k]
+        if not isinstance(row, Row) or id(row) in taken:
+            break
+        if below.base - row.base > 1.9 * max(row.size, below.size):
+            break
+        if row.x0 <= columns[0][1] - 2 or row.x1 > columns[-1][1] + 20:
+            break
+        out.insert(0, row)
+        below = row
+        k -= 1
+    return out

@@ -1,0 +1,213 @@
+"""From a table's rows and rules to header paths and logical rows."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from drac_pipeline.convert.local.grid import column_of, column_ranges
+from drac_pipeline.convert.local.header import header_paths, header_rows
+from drac_pipeline.convert.local.paragraphs import join_lines
+from drac_pipeline.convert.local.row_groups import group_rows
+from drac_pipeline.convert.local.rows import LEADER_RE, Row, readable
+from drac_pipeline.convert.local.table_zones import Draft
+from drac_pipeline.convert.local.text_layer import Segment
+
+
+@dataclass(slots=True)
+class Line:
+    """A visual row of a table with its segments by column."""
+
+    row: Row
+    cells: dict[int, list[Segment]]
+    spanning: set[int] = field(default_factory=set)  # columns whose segment reaches over others
+
+    @property
+    def base(self) -> float:
+        return self.row.base
+
+    def text(self, column: int) -> str:
+        return readable(" ".join(s.text for s in self.cells.get(column, ())))
+
+
+@dataclass(slots=True)
+class Record:
+    """A logical row: its cells' segments by column."""
+
+    cells: dict[int, list[Segment]]
+    page: int
+    section: str = ""
+
+    def segments(self) -> list[Segment]:
+        return [s for c in self.cells.values() for s in c]
+
+
+@dataclass(slots=True)
+class Table:
+    """A table read: `header[c]` is the path of column c, outermost first."""
+
+    header: list[list[str]]
+    rows: list[list[str]]
+    records: list[Record]
+    header_segments: list[Segment]
+    sections: list[str]
+    columns: list[tuple[float, float]]
+
+
+def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
+    """Each row's segments put into columns."""
+    out = []
+    for r in rows:
+        cells: dict[int, list[Segment]] = {}
+        spanning = set()
+        for s in r.segments:
+            if LEADER_RE.fullmatch(s.text + " "):
+                continue
+            c = column_of(s, columns)
+            cells.setdefault(c, []).append(s)
+            over = [k for k, (x0, x1) in enumerate(columns) if min(x1, s.x1) - max(x0, s.x0) > 2]
+            if len(over) > 1:
+                spanning.add(c)
+        out.append(Line(r, cells, spanning))
+    return out
+
+
+def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
+    """One table from its parts, one part a page (several if it goes over a page break)."""
+    parts: list[list[Line]] = []
+    everything = [r for d in drafts for r in d.rows]
+    columns = _ruled_columns(drafts[0], column_ranges(everything))
+    body_lines: list[list[Line]] = []
+    head: list[Line] = []
+    seen = ""
+    first_header: list[Segment] = []
+    paths: list[list[str]] = [[] for _ in columns]
+    for n, draft in enumerate(drafts):
+        lines = lines_of(draft.rows, columns)
+        parts.append(lines)
+        k = header_rows(lines, draft, columns)
+        text = _squeeze(lines[:k])
+        if n == 0:
+            head = lines[:k]
+            seen = text
+            paths = header_paths(head, columns, draft, vocabulary)
+            first_header = [s for line in head for c in line.cells.values() for s in c]
+            body_lines.append(lines[k:])
+        else:
+            k = _repeated(lines, seen)
+            body_lines.append(lines[k:])
+    records: list[Record] = []
+    for draft, lines in zip(drafts, body_lines, strict=True):
+        records += [Record(cells, page) for cells, page in group_rows(lines, draft, columns)]
+    rows, kept, sections = [], [], []
+    current = ""
+    stub = _stub_indent(records)
+    for i, record in enumerate(records):
+        cells = [join_lines(_cell_lines(record.cells.get(c, [])), vocabulary) for c in range(len(columns))]
+        if not any(cells):
+            continue
+        filled = [c for c in range(len(columns)) if record.cells.get(c)]
+        if filled == [0] and len(columns) > 1 and _is_section(records, i, stub):
+            current = cells[0]
+            rows.append(cells)
+            kept.append(record)
+            sections.append("")
+            continue
+        if current and filled and _ends_section(record, stub):
+            current = ""
+        rows.append(cells)
+        kept.append(record)
+        sections.append(current)
+    return Table(paths, rows, kept, first_header, sections, columns)
+
+
+def _ruled_columns(draft: Draft, columns: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Split columns that a vertical rule cuts."""
+    if not draft.v_rules or len(draft.rows) < 2:
+        return columns
+    height = draft.y1 - draft.y0
+    at: list[float] = []
+    for v in sorted(draft.v_rules, key=lambda v: v.x0):
+        if v.y1 - v.y0 >= 0.5 * height and (not at or v.x0 - at[-1] > 3):
+            at.append(v.x0)
+    if len(at) < 3:
+        return columns
+    out: list[tuple[float, float]] = []
+    for x0, x1 in columns:
+        cuts = [x for x in at if x0 + 2 < x < x1 - 2]
+        edges = [x0, *cuts, x1]
+        out += list(itertools.pairwise(edges))
+    # columns that no rule tells apart, in a table where rules part most of them
+    if len(at) - 1 >= 2:
+        merged: list[tuple[float, float]] = []
+        for c in out:
+            if merged and not any(merged[-1][1] - 2 <= x <= c[0] + 2 for x in at) and _fully_ruled(at, out):
+                merged[-1] = (merged[-1][0], c[1])
+            else:
+                merged.append(c)
+        out = merged
+    return out
+
+
+def _fully_ruled(at: list[float], columns: list[tuple[float, float]]) -> bool:
+    """Rules between most neighbouring columns."""
+    borders = sum(any(a[1] - 2 <= x <= b[0] + 2 for x in at) for a, b in itertools.pairwise(columns))
+    return borders >= 0.6 * (len(columns) - 1)
+
+
+def _squeeze(lines: list[Line]) -> str:
+    return "".join(s.text for line in lines for s in line.row.segments).replace(" ", "").lower()
+
+
+def _repeated(lines: list[Line], seen: str) -> int:
+    """How many first lines repeat the header text."""
+    if not seen:
+        return 0
+    text = ""
+    for k, line in enumerate(lines[:12]):
+        text += _squeeze([line])
+        if text == seen:
+            return k + 1
+        if not seen.startswith(text):
+            return 0
+    return 0
+
+
+def _cell_lines(segments: list[Segment]) -> list[str]:
+    """A cell's text line by line."""
+    lines: list[tuple[int, float, list[Segment]]] = []
+    for s in sorted(segments, key=lambda s: (s.page, s.base, s.x0)):
+        if lines and lines[-1][0] == s.page and s.base - lines[-1][1] < 0.4 * s.size:
+            lines[-1][2].append(s)
+        else:
+            lines.append((s.page, s.base, [s]))
+    out = []
+    for _, _, group in lines:
+        group.sort(key=lambda s: s.x0)
+        text = readable(LEADER_RE.sub(" ", " ".join(s.text for s in group) + " ")).strip()
+        if text:
+            out.append(text)
+    return out
+
+
+def _stub_indent(records: list[Record]) -> float:
+    xs = [r.cells[0][0].x0 for r in records if r.cells.get(0)]
+    return min(xs) if xs else 0.0
+
+
+def _is_section(records: list[Record], i: int, stub: float) -> bool:
+    """A row of one cell that titles the rows below it."""
+    here = records[i].cells[0]
+    below = [r for r in records[i + 1 : i + 4] if r.cells.get(0)]
+    if not below or len(below[0].cells) < 2:
+        return False
+    indented = below[0].cells[0][0].x0 > here[0].x0 + 3
+    bold = all(s.bold for s in here) and not any(s.bold for s in below[0].cells[0])
+    text = here[-1].text
+    del stub
+    return indented or bold or text.endswith(":")
+
+
+def _ends_section(record: Record, stub: float) -> bool:
+    cells = record.cells.get(0)
+    return bool(cells) and all(s.bold for s in cells) and len(record.cells) > 1 and cells[0].x0 <= stub + 2

@@ -1,0 +1,401 @@
+"""A page's text layer as positioned words, upright.
+
+PDF text lies in the page's own coordinate system, which /Rotate turns for display and
+in which a whole page may be set sideways. Everything here is turned into a reading
+frame: x along the page's dominant text direction, y downwards. `PageText.to_display`
+leads back to the page as displayed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pymupdf
+
+from drac_pipeline.model.box import Box
+
+TEXT_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+BOLD, ITALIC, MONO, SUPER = 16, 2, 8, 1
+VISIBLE = 16 | 32  # char_flags: filled, stroked
+UNKNOWN = "\uffff\ufffd"
+MARK = "\uffff"  # a glyph without text: it shows that a cell is filled, but says nothing
+SPLIT_GAP = 0.9  # em between two words from which on they may be two cells
+
+
+class Word:
+    """A run of characters without space."""
+
+    __slots__ = ("text", "x0", "x1")
+
+    def __init__(self, text: str, x0: float, x1: float) -> None:
+        self.text, self.x0, self.x1 = text, x0, x1
+
+    def __repr__(self) -> str:
+        return f"{self.text}@{self.x0:.0f}-{self.x1:.0f}"
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """Words on one baseline with no wide gap in between. `order` is the place in the
+    content stream, where producers write cell by cell and column by column."""
+
+    words: list[Word]
+    base: float
+    size: float
+    font: str
+    bold: bool
+    italic: bool
+    order: int
+    frame: PageText
+    hidden: bool = False
+
+    @property
+    def page(self) -> int:
+        return self.frame.page
+
+    @property
+    def x0(self) -> float:
+        return self.words[0].x0
+
+    @property
+    def x1(self) -> float:
+        return self.words[-1].x1
+
+    @property
+    def y0(self) -> float:
+        return self.base - 0.75 * self.size
+
+    @property
+    def y1(self) -> float:
+        return self.base + 0.25 * self.size
+
+    @property
+    def text(self) -> str:
+        return " ".join(w.text for w in self.words)
+
+    def __repr__(self) -> str:
+        return f"<{self.text!r} {self.x0:.0f}-{self.x1:.0f} y{self.base:.0f} #{self.order}>"
+
+
+@dataclass(slots=True)
+class Rule:
+    """A straight ruling line; horizontal ones have y0 == y1."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+@dataclass(slots=True)
+class PageText:
+    """What a page shows, in its reading frame."""
+
+    page: int
+    width: float
+    height: float
+    segments: list[Segment]
+    side: list[PageText] = field(default_factory=list)  # text in other directions, in its own frame
+    h_rules: list[Rule] = field(default_factory=list)
+    v_rules: list[Rule] = field(default_factory=list)
+    shades: list[Rule] = field(default_factory=list)
+    turn: tuple[int, int] = (1, 0)
+    matrix: tuple[float, ...] = (1, 0, 0, 1, 0, 0)
+    display: tuple[float, float] = (0, 0)
+    size: tuple[float, float] = (0, 0)  # of the page before any turning
+    n_chars: int = 0
+    n_unknown: int = 0
+    n_hidden: int = 0
+    image_area: float = 0.0
+
+    def to_display(self, x0: float, y0: float, x1: float, y1: float) -> Box:
+        """The rectangle on the page as displayed, clipped to it."""
+        xs, ys = [], []
+        a, b, c, d, e, f = self.matrix
+        for x, y in ((x0, y0), (x1, y1)):
+            px, py = _unturn(x, y, self.turn, *self.size)
+            xs.append(a * px + c * py + e)
+            ys.append(b * px + d * py + f)
+        w, h = self.display
+        left, right = sorted(min(max(v, 0.0), w) for v in xs)
+        top, bottom = sorted(min(max(v, 0.0), h) for v in ys)
+        return Box(
+            page=self.page, x0=round(left, 2), y0=round(top, 2), x1=round(right, 2), y1=round(bottom, 2)
+        )
+
+
+def _turned(x: float, y: float, turn: tuple[int, int], w: float, h: float) -> tuple[float, float]:
+    """A point of the page (w by h) in the reading frame."""
+    dx, dy = turn
+    if dx:
+        return (x, y) if dx == 1 else (w - x, h - y)
+    return (y, w - x) if dy == 1 else (h - y, x)
+
+
+def _unturn(x: float, y: float, turn: tuple[int, int], w: float, h: float) -> tuple[float, float]:
+    """The way back from `_turned`."""
+    dx, dy = turn
+    if dx:
+        return (x, y) if dx == 1 else (w - x, h - y)
+    return (w - y, x) if dy == 1 else (y, h - x)
+
+
+def _quarter(direction: tuple[float, float]) -> tuple[int, int]:
+    """The nearest quarter turn; skew of a few degrees is still upright."""
+    dx, dy = direction
+    if abs(dx) >= abs(dy):
+        return (1, 0) if dx >= 0 else (-1, 0)
+    return (0, 1) if dy > 0 else (0, -1)
+
+
+def read_page(page: pymupdf.Page, number: int) -> PageText:
+    """Read the text layer and the ruling lines of one page."""
+    raw: dict[str, Any] = page.get_text("rawdict", flags=TEXT_FLAGS)  # type: ignore[assignment]
+    lines = [line for block in raw["blocks"] for line in block.get("lines", ())]
+    turns: Counter[tuple[int, int]] = Counter()
+    for line in lines:
+        turns[_quarter(line["dir"])] += sum(len(s["chars"]) for s in line["spans"])
+    turn = max(turns, key=lambda t: turns[t]) if turns else (1, 0)
+    out = _frame(page, number, turn)
+    frames = {turn: out}
+    order = 0
+    for line in lines:
+        direction = _quarter(line["dir"])
+        frame = frames.get(direction)
+        if frame is None:
+            frame = frames[direction] = _frame(page, number, direction)
+            out.side.append(frame)
+        order = _read_line(line, direction, order, frame)
+    _drop_doubles(out)
+    _read_rules(page, out)
+    return out
+
+
+def _frame(page: pymupdf.Page, number: int, turn: tuple[int, int]) -> PageText:
+    rect, box = page.rect, page.cropbox
+    width, height = (box.width, box.height) if turn[0] else (box.height, box.width)
+    return PageText(
+        page=number,
+        width=width,
+        height=height,
+        segments=[],
+        turn=turn,
+        matrix=tuple(getattr(page.rotation_matrix, k) for k in "abcdef"),
+        display=(rect.width, rect.height),
+        size=(box.width, box.height),
+    )
+
+
+def _drop_doubles(page: PageText) -> None:
+    """Text printed twice at one place (fake bold, layers) counts once."""
+    seen: set[tuple[str, int, int]] = set()
+    kept = []
+    for s in page.segments:
+        key = (s.text, round(s.x0 / 2), round(s.base / 2))
+        if key in seen and len(key[0]) > 1:
+            continue
+        seen.add(key)
+        kept.append(s)
+    page.segments = kept
+
+
+def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: PageText) -> int:
+    """Split a text line into segments; returns the next order number."""
+    dx, dy = turn
+    w, h = out.size
+    rtl = _is_rtl(line)
+    run: list[tuple[Word, dict[str, Any]]] = []
+    letters: list[str] = []
+    x0 = x1 = 0.0
+    current: dict[str, Any] | None = None
+
+    def close() -> None:
+        if letters and current is not None:
+            text = "".join(letters)
+            run.append((Word(text, min(x0, x1), max(x0, x1)), current))
+        letters.clear()
+
+    pieces: list[list[tuple[Word, dict[str, Any]]]] = []
+    for span in line["spans"]:
+        size = span["size"] or 1.0
+        visible = span.get("char_flags", VISIBLE) & VISIBLE and span.get("alpha", 255) > 0
+        for char in span["chars"]:
+            c = char["c"]
+            bx0, by0, bx1, by1 = char["bbox"]
+            if dx == 1:
+                left, right = bx0, bx1
+            elif dx == -1:
+                left, right = w - bx1, w - bx0
+            elif dy == 1:
+                left, right = by0, by1
+            else:
+                left, right = h - by1, h - by0
+            if c.isspace() or c == "\u200b":
+                close()
+                continue
+            out.n_chars += 1
+            if c in UNKNOWN:
+                out.n_unknown += 1
+            if not visible:
+                out.n_hidden += 1
+            if letters and not rtl and left - x1 > 0.25 * size and left - x1 > 1.5:
+                close()
+            if not letters:
+                x0, x1, current = left, right, span
+            else:
+                x0, x1 = min(x0, left), max(x1, right)
+            letters.append(c)
+    close()
+    if not run:
+        return order
+    if rtl:
+        run.sort(key=lambda t: -t[0].x1)
+        pieces = [run]
+    else:
+        pieces = _split(run)
+    for piece in pieces:
+        spans: Counter[int] = Counter()
+        byid: dict[int, dict[str, Any]] = {}
+        for word, span in piece:
+            spans[id(span)] += len(word.text)
+            byid[id(span)] = span
+        styles: Counter[tuple[float, str]] = Counter()
+        for key, n in spans.items():
+            styles[round(byid[key]["size"], 1), byid[key]["font"]] += n
+        (size, font), _ = styles.most_common(1)[0]
+        main = next(s for s in byid.values() if round(s["size"], 1) == size and s["font"] == font)
+        bold = sum(n for k, n in spans.items() if _bold(byid[k])) * 2 > sum(spans.values())
+        ox, oy = main["chars"][0]["origin"]
+        _, base = _turned(ox, oy, turn, w, h)
+        words = [w for w, _ in piece]
+        out.segments.append(
+            Segment(
+                words=words,
+                base=base,
+                size=size,
+                font=font,
+                bold=bold,
+                italic=bool(main["flags"] & ITALIC),
+                order=order,
+                frame=out,
+                hidden=not (main.get("char_flags", VISIBLE) & VISIBLE),
+            )
+        )
+        order += 1
+    return order
+
+
+def _bold(span: dict[str, Any]) -> bool:
+    name = span["font"].lower()
+    return bool(span["flags"] & BOLD) or "bold" in name or "black" in name or "heavy" in name
+
+
+def _is_rtl(line: dict[str, Any]) -> bool:
+    """True where right-to-left letters outnumber the others."""
+    n = 0
+    for span in line["spans"]:
+        for char in span["chars"]:
+            c = char["c"]
+            if "\u0590" <= c <= "\u08ff" or "\ufb1d" <= c <= "\ufefc":
+                n += 1
+            elif c.isalpha():
+                n -= 1
+    return n > 0
+
+
+def _split(run: list[tuple[Word, dict[str, Any]]]) -> list[list[tuple[Word, dict[str, Any]]]]:
+    """Cut a line at gaps that may be borders between cells."""
+    pieces = [[run[0]]]
+    for before, here in itertools.pairwise(run):
+        gap = here[0].x0 - before[0].x1
+        size = max(before[1]["size"], here[1]["size"])
+        if gap > SPLIT_GAP * size or gap < -2 * size:
+            pieces.append([here])
+        else:
+            pieces[-1].append(here)
+    return pieces
+
+
+def _read_rules(page: pymupdf.Page, out: PageText) -> None:
+    """Ruling lines: strokes, thin filled rectangles and the sides of stroked boxes."""
+    horizontal: list[Rule] = []
+    vertical: list[Rule] = []
+
+    def add(x0: float, y0: float, x1: float, y1: float) -> None:
+        ax, ay = _turned(x0, y0, out.turn, *out.size)
+        bx, by = _turned(x1, y1, out.turn, *out.size)
+        ax, bx = min(ax, bx), max(ax, bx)
+        ay, by = min(ay, by), max(ay, by)
+        w, h = bx - ax, by - ay
+        if h <= 3 and w >= 6 and w > 3 * h:
+            horizontal.append(Rule(ax, (ay + by) / 2, bx, (ay + by) / 2))
+        elif w <= 3 and h >= 6 and h > 3 * w:
+            vertical.append(Rule((ax + bx) / 2, ay, (ax + bx) / 2, by))
+
+    try:
+        drawings = page.get_cdrawings() or []
+    except Exception:  # a broken content stream still has text worth reading
+        return
+    for drawing in drawings:
+        kind = drawing.get("type", "")
+        filled = "f" in kind
+        fill = drawing.get("fill")
+        for item in drawing.get("items", ()):
+            if item[0] == "l":
+                if "s" in kind or filled:
+                    add(*item[1], *item[2])
+            elif item[0] == "re":
+                x0, y0, x1, y1 = item[1][:4]
+                if min(x1 - x0, y1 - y0) <= 3:
+                    add(x0, y0, x1, y1)
+                    continue
+                if "s" in kind:
+                    add(x0, y0, x1, y0)
+                    add(x0, y1, x1, y1)
+                    add(x0, y0, x0, y1)
+                    add(x1, y0, x1, y1)
+                if filled and fill is not None and min(fill) < 0.97:
+                    ax, ay = _turned(x0, y0, out.turn, *out.size)
+                    bx, by = _turned(x1, y1, out.turn, *out.size)
+                    out.shades.append(Rule(min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)))
+            elif item[0] == "qu" and "s" in kind:
+                q = item[1]
+                for p, r in ((q[0], q[1]), (q[1], q[3]), (q[3], q[2]), (q[2], q[0])):
+                    add(*p, *r)
+    out.h_rules = _merge(horizontal, True)
+    out.v_rules = _merge(vertical, False)
+
+
+def _merge(rules: list[Rule], horizontal: bool) -> list[Rule]:
+    """Join pieces that lie on one line and touch: borders are drawn cell by cell."""
+    if horizontal:
+        rules.sort(key=lambda r: (r.y0, r.x0))
+    else:
+        rules.sort(key=lambda r: (r.x0, r.y0))
+    out: list[Rule] = []
+    groups: list[list[Rule]] = []
+    for rule in rules:
+        at = rule.y0 if horizontal else rule.x0
+        if groups and at - (groups[-1][0].y0 if horizontal else groups[-1][0].x0) <= 1.6:
+            groups[-1].append(rule)
+        else:
+            groups.append([rule])
+    for group in groups:
+        group.sort(key=lambda r: r.x0 if horizontal else r.y0)
+        current: Rule | None = None
+        for rule in group:
+            if current is None:
+                current = Rule(rule.x0, rule.y0, rule.x1, rule.y1)
+            elif horizontal and rule.x0 <= current.x1 + 2.5:
+                current.x1 = max(current.x1, rule.x1)
+            elif not horizontal and rule.y0 <= current.y1 + 2.5:
+                current.y1 = max(current.y1, rule.y1)
+            else:
+                out.append(current)
+                current = Rule(rule.x0, rule.y0, rule.x1, rule.y1)
+        if current is not None:
+            out.append(current)
+    return out

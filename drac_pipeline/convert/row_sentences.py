@@ -1,0 +1,53 @@
+"""A table row as a sentence, in one fixed grammar.
+
+    row     = [section " — "] item *("; " item) "."
+    item    = label ": " value      a column with a header
+            | value                 a column without a header
+    label   = header *(", " header) the header path, outermost first
+
+    Country: Austria; 2001, Schools: 160; 2001, Pupils: 4,976.
+
+Every non-empty cell is an item, in column order, so the first item is the row's
+subject; each value follows its own header directly. Headers lose a closing colon, the
+closing full stop is left out where the last value ends a sentence itself. A section is
+the text of a row that titles the rows below it ("Actual — Year: 2001; …").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_CLOSED = (".", "!", "?", "。", "!", "?", "؟", "…")
+
+
+def label_of(path: Sequence[str]) -> str:
+    """The header path as it stands before a value."""
+    parts: list[str] = []
+    for header in path:
+        header = " ".join(header.split()).rstrip(":").rstrip()
+        if header and (not parts or parts[-1] != header):
+            parts.append(header)
+    return ", ".join(parts)
+
+
+def row_sentence(header: Sequence[Sequence[str]], cells: Sequence[str], section: str = "") -> str:
+    """The sentence of one body row; "" where every cell is empty.
+
+    `header[c]` is the header path of column c; columns past its end have none. A value
+    that is spanned over neighbouring columns (the same cell repeated) is the caller's
+    to give once.
+    """
+    items = []
+    for c, cell in enumerate(cells):
+        value = " ".join(cell.split())
+        if not value:
+            continue
+        label = label_of(header[c]) if c < len(header) else ""
+        items.append(f"{label}: {value}" if label else value)
+    if not items:
+        return ""
+    text = "; ".join(items)
+    if not text.endswith(_CLOSED):
+        text = text.rstrip(";:,") + "."
+    section = " ".join(section.split()).rstrip(":")
+    return f"{section} — {text}" if section else text

@@ -74,7 +74,8 @@ def procedure() -> None:
         for key in [k for k in node.attrib if k.endswith("}date")]:
             node.set(key, "2025-04-15T10:05:00Z")
     doc.core_properties.title = "QP-07 Control of Nonconforming Product"
-    doc.core_properties.author = "Jens Petersen"
+    doc.core_properties.author = doc.core_properties.last_modified_by = "Jens Petersen"
+    doc.core_properties.comments = ""
     path = target("quality/QP-07 Control of Nonconforming Product.docx")
     doc.save(path)
     fix_zip(path)

@@ -89,6 +89,8 @@ def make() -> None:
     for paragraph in sub.text_frame.paragraphs:
         paragraph.alignment, paragraph.font.size = 1, Pt(22)
     bullet_slides(prs)
-    prs.core_properties.title, prs.core_properties.author = "Sales Kick-off 2025", "Benedikt Sommer"
+    props = prs.core_properties
+    props.title, props.comments = "Sales Kick-off 2025", ""
+    props.author = props.last_modified_by = "Benedikt Sommer"
     prs.save(target(NAME))
     fix_zip(target(NAME))

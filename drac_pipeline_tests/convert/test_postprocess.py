@@ -24,10 +24,8 @@ def test_a_code_block_inside_a_wrapper_survives():
 
 
 def test_images_go():
-    assert (
-        postprocess("Before ![logo](data:image/png;base64,AA) after\n\n![x](y.png)\n\nEnd")
-        == "Before  after\n\nEnd"
-    )
+    md = "Before ![logo](data:image/png;base64,AA) after\n\n![x](y.png)\n\nEnd"
+    assert postprocess(md) == "Before after\n\nEnd"
 
 
 def test_pipe_table_becomes_row_sentences():
@@ -42,7 +40,8 @@ def test_pipe_table_goes_on_over_a_page():
 
 def test_html_table_spans_are_resolved():
     md = (
-        "x\n<table><tr><th rowspan='2'>Land</th><th colspan='2'>2020</th></tr><tr><th>In</th><th>Out</th></tr>"
+        "x\n<table><tr><th rowspan='2'>Land</th><th colspan='2'>2020</th></tr>"
+        "<tr><th>In</th><th>Out</th></tr>"
         "<tr><td rowspan='2'>A</td><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr></table>"
     )
     out = postprocess(md)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 from drac_pipeline.convert.local.rows import Row
 from drac_pipeline.convert.local.text_layer import Segment
 
@@ -87,3 +90,21 @@ def column_of(s: Segment, columns: list[tuple[float, float]]) -> int:
         if value > score:
             best, score = k, value
     return best
+
+
+def cut_by_columns(s: Segment, columns: list[tuple[float, float]]) -> list[Segment]:
+    """Cut a segment at words that begin where a further column begins."""
+    if len(s.words) < 2:
+        return [s]
+    over = [c for c in columns if min(c[1], s.x1) - max(c[0], s.x0) > 2]
+    if len(over) < 2:
+        return [s]
+    cuts = [
+        k
+        for k in range(1, len(s.words))
+        if any(abs(s.words[k].x0 - c[0]) < 1.6 and s.words[k - 1].x1 <= c[0] + 0.5 for c in over[1:])
+    ]
+    if not cuts:
+        return [s]
+    edges = [0, *cuts, len(s.words)]
+    return [replace(s, words=s.words[a:b]) for a, b in itertools.pairwise(edges)]

@@ -112,7 +112,7 @@ def header_paths(
     """The header path of each column, outermost first."""
     stacks: list[list[tuple[tuple[int, int], list[str], float]]] = [[] for _ in columns]
     for n, line in enumerate(lines):
-        segments = sorted(line.row.segments, key=lambda s: s.x0)
+        segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
         ranges = _ranges(segments, columns, draft, line, lines[n + 1 :])
         if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1) and len(lines) > 1:
             continue  # a title over the whole table

@@ -104,10 +104,12 @@ def _between(segments: list[Segment], top: float, bottom: float, rule: Rule) -> 
 def _tabular(between: list[Segment], top: Rule, bottom: Rule) -> bool:
     rows = visual_rows(between)
     multi = sum(len(r.cells) > 1 for r in rows)
+    if rows[0].base - top.y0 > (4 if len(rows[0].cells) > 1 else 1.9) * rows[0].size:
+        return False  # text well below a closing rule
     if multi:
         return multi >= 0.2 * len(rows) or len(rows) <= 6
-    # a title or section line between two rules of a table
-    return len(rows) <= 2 and bottom.y0 - top.y0 < 6 * rows[0].size
+    # a title or section line between two rules of a table is set tight
+    return len(rows) <= 2 and bottom.y0 - top.y0 < (1.9 * len(rows) + 0.8) * rows[0].size
 
 
 def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: set[int]) -> Draft | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from drac_pipeline.convert.local.grid import column_of, column_ranges
+from drac_pipeline.convert.local.grid import column_of, column_ranges, cut_by_columns
 from drac_pipeline.convert.local.header import header_paths, header_rows
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
@@ -60,7 +60,7 @@ def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
     for r in rows:
         cells: dict[int, list[Segment]] = {}
         spanning = set()
-        for s in r.segments:
+        for s in (p for whole in r.segments for p in cut_by_columns(whole, columns)):
             if LEADER_RE.fullmatch(s.text + " "):
                 continue
             c = column_of(s, columns)

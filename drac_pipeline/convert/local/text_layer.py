@@ -22,6 +22,7 @@ BOLD, ITALIC, MONO, SUPER = 16, 2, 8, 1
 VISIBLE = 16 | 32  # char_flags: filled, stroked
 UNKNOWN = "\uffff\ufffd"
 MARK = "\uffff"  # a glyph without text: it shows that a cell is filled, but says nothing
+ACCENTS = "`´¨^~¯˘˙˚˝ˇ¸˛"
 SPLIT_GAP = 0.9  # em between two words from which on they may be two cells
 
 
@@ -208,6 +209,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
     w, h = out.size
     rtl = _is_rtl(line)
     run: list[tuple[Word, dict[str, Any]]] = []
+    cuts: set[int] = set()  # places in run where a new segment begins
     letters: list[str] = []
     x0 = x1 = 0.0
     current: dict[str, Any] | None = None
@@ -241,8 +243,13 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
                 out.n_unknown += 1
             if not visible:
                 out.n_hidden += 1
-            if letters and not rtl and left - x1 > 0.25 * size and left - x1 > 1.5:
-                close()
+            if letters and not rtl:
+                if left - x1 > 0.25 * size and left - x1 > 1.5:
+                    close()
+                elif left - x1 < -0.2 * size and c.isalnum() and letters[-1] not in ACCENTS:
+                    # the pen went back: a cell that runs over into the next one
+                    close()
+                    cuts.add(len(run))
             if not letters:
                 x0, x1, current = left, right, span
             else:
@@ -255,7 +262,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
         run.sort(key=lambda t: -t[0].x1)
         pieces = [run]
     else:
-        pieces = _split(run)
+        pieces = _split(run, cuts)
     for piece in pieces:
         spans: Counter[int] = Counter()
         byid: dict[int, dict[str, Any]] = {}
@@ -306,13 +313,13 @@ def _is_rtl(line: dict[str, Any]) -> bool:
     return n > 0
 
 
-def _split(run: list[tuple[Word, dict[str, Any]]]) -> list[list[tuple[Word, dict[str, Any]]]]:
+def _split(run: list[tuple[Word, dict[str, Any]]], cuts: set[int]) -> list[list[tuple[Word, dict[str, Any]]]]:
     """Cut a line at gaps that may be borders between cells."""
     pieces = [[run[0]]]
-    for before, here in itertools.pairwise(run):
+    for i, (before, here) in enumerate(itertools.pairwise(run), 1):
         gap = here[0].x0 - before[0].x1
         size = max(before[1]["size"], here[1]["size"])
-        if gap > SPLIT_GAP * size or gap < -2 * size:
+        if gap > SPLIT_GAP * size or gap < -0.5 * size or i in cuts:
             pieces.append([here])
         else:
             pieces[-1].append(here)

@@ -28,7 +28,9 @@ def export_markdown(store: Store, out: Path) -> int:
         if not target.resolve().is_relative_to(out.resolve()):
             raise ConfigError(f"{manifest.document_key!r} would be written outside {out}")
         target.parent.mkdir(parents=True, exist_ok=True)
-        _write_atomically(target, store.path(manifest.document_key, "markdown", MARKDOWN_FILE, manifest).read_bytes())
+        _write_atomically(
+            target, store.path(manifest.document_key, "markdown", MARKDOWN_FILE, manifest).read_bytes()
+        )
         n += 1
     return n
 
@@ -37,7 +39,9 @@ def export_chunks(store: Store, out: Path) -> int:
     """Write one row a chunk, ordered by document key and ordinal, as Parquet or JSON lines by
     the ending of `out`; gives the number of chunks. Raises ConfigError for another ending."""
     if out.suffix not in (".parquet", ".jsonl"):
-        raise ConfigError(f"{out.name}: chunks are exported as .parquet or .jsonl; give the file such an ending")
+        raise ConfigError(
+            f"{out.name}: chunks are exported as .parquet or .jsonl; give the file such an ending"
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     tables = (
         pq.read_table(store.path(m.document_key, "chunks", CHUNKS_FILE, m)).cast(CHUNK_SCHEMA)

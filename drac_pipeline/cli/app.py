@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 
 import typer
 
@@ -22,10 +23,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     help=(
-        "Turn documents (PDF, DOCX, PPTX, XLSX, HTML, scans) into retrieval-ready chunks and keep them fresh.\n\n"
-        "A [b]home[/b] is a folder that holds everything made of a corpus: artifacts, settings (drac.toml) and"
-        " the Dagster instance. Start with [b]drac run SOURCE --home DIR[/b]; the same runs are in the Dagster"
-        " UI with [b]DAGSTER_HOME=DIR dagster dev -m drac_pipeline.defs.definitions[/b].\n\n"
+        "Turn documents (PDF, DOCX, PPTX, XLSX, HTML, scans) into retrieval-ready chunks and keep them"
+        " fresh.\n\n"
+        "A [b]home[/b] is a folder that holds everything made of a corpus: artifacts, settings (drac.toml)"
+        " and the Dagster instance. Start with [b]drac run SOURCE --home DIR[/b]; the same runs are in the"
+        " Dagster UI with [b]DAGSTER_HOME=DIR dagster dev -m drac_pipeline.defs.definitions[/b].\n\n"
         "Exit codes: 0 all well · 1 some documents failed, the others are done · 2 wrong usage or settings."
     ),
 )
@@ -44,13 +46,17 @@ def _root(
     if version:
         typer.echo(f"drac_pipeline {__version__}")
         raise typer.Exit
-    logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.ERROR, format="%(levelname)s %(name)s: %(message)s"
+    )
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
 
 def main() -> None:
     """Run the command; an error the library raised on purpose is one line, not a traceback."""
+    # Dagster announces each preview feature it meets; partitioned checks are one, used on purpose
+    warnings.filterwarnings("ignore", module="dagster|drac_pipeline")
     try:
         app()
     except DracError as e:

@@ -35,7 +35,9 @@ def plan(
     opened = existing_home(home)
     manifests = {m.document_key: m for m in opened.store.manifests()}
     if unknown := [k for k in keys or () if k not in manifests]:
-        raise ConfigError(f"not in this home: {', '.join(map(repr, unknown[:5]))}; `drac status` lists the keys")
+        raise ConfigError(
+            f"not in this home: {', '.join(map(repr, unknown[:5]))}; `drac status` lists the keys"
+        )
     chosen = sorted(keys or (k for k, m in manifests.items() if "elements" in m.stages))
     if not chosen:
         raise ConfigError("no document of this home has elements to plan from; run `drac run SOURCE` first")

@@ -17,7 +17,7 @@ from drac_pipeline.store import Home
 
 
 def run(
-    source: Annotated[Path, typer.Argument(help="Folder with the documents, or one file.", show_default=False)],
+    source: Annotated[Path, typer.Argument(help="Folder of documents, or one file.", show_default=False)],
     home: HomeOption,
 ) -> None:
     """Ingest every document under SOURCE; what is unchanged is skipped.
@@ -71,5 +71,6 @@ def _tell(found: WorkList) -> None:
         err.print(f"[yellow]skipped[/] {line}", markup=True)
     if found.gone:
         err.print(
-            f"[yellow]{len(found.gone)} documents[/] of this home are no longer in the source; their chunks are kept"
+            f"[yellow]{len(found.gone)} documents[/] of this home are no longer in the source;"
+            " their chunks are kept"
         )

@@ -63,7 +63,9 @@ def print_summary(console: Console, home: Home, summary: Summary, seconds: float
         f"{good} done, {unchanged} unchanged, {len(failures)} failed in {seconds:.1f} s"
         + (f" · run {summary.run_id}" if summary.run_id else " · nothing to do" if not failures else "")
     )
-    console.print(f"store [cyan]{escape(str(home.store.root))}[/] · Dagster instance [cyan]{escape(str(home.path))}[/]")
+    console.print(
+        f"store [cyan]{escape(str(home.store.root))}[/] · Dagster instance [cyan]{escape(str(home.path))}[/]"
+    )
     console.print(
         f"next: drac export chunks chunks.parquet --home {escape(str(home.path))} · drac status --home"
         f" {escape(str(home.path))}",
@@ -88,7 +90,9 @@ def _documents_table(summary: Summary, manifests: dict[str, Manifest | None]) ->
         ]
         totals = [t + f for t, f in zip(totals, [*figures, outcome.seconds], strict=True)]
         made = [s.stage for s in outcome.stages if s.status == "made"]
-        state = f"[red]failed at {outcome.failure.stage}[/]" if outcome.failure else ", ".join(made) or "reused"
+        state = (
+            f"[red]failed at {outcome.failure.stage}[/]" if outcome.failure else ", ".join(made) or "reused"
+        )
         if len(made) > 5 and not outcome.failure:
             state = "all"
         if i < MOST_ROWS:

@@ -7,7 +7,7 @@ from dagster import Definitions, in_process_executor
 from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.jobs import ingest, replan
 from drac_pipeline.defs.resources import HomeResource
-from drac_pipeline.defs.stages import make_stage_assets, source_document
+from drac_pipeline.defs.stages import make_stage_assets
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.store import Home
 
@@ -21,7 +21,7 @@ def _settings() -> DracConfig:
 
 
 defs = Definitions(
-    assets=[source_document, make_stage_assets(_settings())],
+    assets=[make_stage_assets(_settings())],
     jobs=[ingest, replan],
     resources={"home": HomeResource()},
     executor=in_process_executor,  # the documents of a run are spread over processes inside the op

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from dagster import (
     AssetCheckEvaluation,
     AssetExecutionContext,
     AssetKey,
     AssetMaterialization,
-    AssetObservation,
-    DagsterInstance,
+    MetadataValue,
 )
 from dagster._core.definitions.data_version import (
     CODE_VERSION_TAG,
@@ -18,7 +17,6 @@ from dagster._core.definitions.data_version import (
     get_input_data_version_tag,
     get_input_event_pointer_tag,
 )
-from dagster._core.events import DagsterEventType
 
 from drac_pipeline.defs.instance_events import latest_materialization_ids, write_together
 from drac_pipeline.defs.metadata import check_metadata, stage_metadata
@@ -27,6 +25,7 @@ from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.store import Manifest, Store
 
 SOURCE_KEY = AssetKey("source_document")
+SOURCE_CODE_VERSION = "1"
 
 
 def asset_key(stage: str) -> AssetKey:
@@ -34,26 +33,25 @@ def asset_key(stage: str) -> AssetKey:
     return SOURCE_KEY if stage == SOURCE else AssetKey(stage)
 
 
-def source_observation(manifest: Manifest) -> AssetObservation:
+def source_materialization(manifest: Manifest) -> AssetMaterialization:
     """The source's fingerprint as it is now; what was made from another one shows as stale."""
     source = manifest.source
-    return AssetObservation(
+    return AssetMaterialization(
         SOURCE_KEY,
         partition=manifest.document_key,
-        metadata={"path": source.path, "bytes": source.size},
-        tags={DATA_VERSION_TAG: source.fingerprint[:32]},
+        metadata={
+            "path": MetadataValue.path(source.path),
+            "bytes": source.size,
+            "sha256": source.fingerprint,
+            "modified": MetadataValue.timestamp(source.modified),
+        },
+        tags={DATA_VERSION_TAG: source_version(manifest), CODE_VERSION_TAG: SOURCE_CODE_VERSION},
     )
 
 
-def latest_ids(instance: DagsterInstance, stage: str, keys: Iterable[str]) -> dict[str, int]:
-    """The storage id of each document's newest event that carries a data version of `stage`."""
-    if stage != SOURCE:
-        return latest_materialization_ids(instance, asset_key(stage), keys)
-    return dict(
-        instance.event_log_storage.get_latest_storage_id_by_partition(
-            SOURCE_KEY, DagsterEventType.ASSET_OBSERVATION, set(keys)
-        )
-    )
+def source_version(manifest: Manifest) -> str:
+    """The data version of a source: enough of its fingerprint for Dagster's index."""
+    return manifest.source.fingerprint[:32]
 
 
 def write_outcomes(
@@ -69,7 +67,8 @@ def write_outcomes(
             continue
         for parent in stage.parents:
             if parent not in pointers:
-                pointers[parent] = latest_ids(instance, parent, [o.key for o in outcomes])
+                keys = [o.key for o in outcomes]
+                pointers[parent] = latest_materialization_ids(instance, asset_key(parent), keys)
         events = []
         for key, outcome in ended:
             if outcome.status != "failed":

@@ -8,7 +8,6 @@ is gone (killed, power loss) is marked as failed the next time the home is opene
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import shutil
 import socket
@@ -59,7 +58,6 @@ def open_instance(home: Home) -> Iterator[DagsterInstance]:
     except OSError as e:
         raise ConfigError(f"--home {home.path}: cannot be written to: {e.strerror}") from e
     os.environ["DAGSTER_HOME"] = os.environ["DRAC_HOME"] = str(home.path)
-    logging.getLogger("dagster").setLevel(logging.CRITICAL)  # the caller reports; the run's log has it all
     with DagsterInstance.get() as instance:
         _fail_runs_of_dead_processes(instance)
         yield instance
@@ -80,7 +78,8 @@ def execute_documents(
 
     job = defs.resolve_job_def(job_name)
     config = RunConfig(
-        ops={OP_NAME: DocumentsConfig(keys=list(keys), stages=list(stages), force=force)}
+        ops={OP_NAME: DocumentsConfig(documents=list(keys), stages=list(stages), force=force)},
+        loggers={"console": {"config": {"log_level": "CRITICAL"}}},  # the run's log has it all
     ).to_config_dict()
     recipe = InMemoryJob(job)
     run = instance.create_run_for_job(
@@ -138,4 +137,6 @@ def _fail_runs_of_dead_processes(instance: DagsterInstance) -> None:
         if len(parts) != 4 or parts[0] != socket.gethostname():
             continue
         if parts[1] != _boot_id() or _started(int(parts[2])) != parts[3]:
-            instance.report_run_failed(run, "the process of this run is gone; `drac run` takes up what it left")
+            instance.report_run_failed(
+                run, "the process of this run is gone; `drac run` takes up what it left"
+            )

@@ -16,6 +16,8 @@ PREVIEW_CHARS = 2_000
 PREVIEW_ROWS = 6
 PREVIEW_CELL = 160
 
+_TEXTS = {"breadcrumb": "string", "text": "string"}
+
 Metadata = dict[str, MetadataValue]
 
 
@@ -29,7 +31,9 @@ def stage_metadata(store: Store, key: str, outcome: StageOutcome) -> Metadata:
     out["seconds"] = MetadataValue.float(record.seconds)
     out["result"] = MetadataValue.text(outcome.status + (f" ({outcome.reason})" if outcome.reason else ""))
     for name, value in record.facts.items():
-        out[name] = MetadataValue.json(value) if isinstance(value, dict | list) else MetadataValue.text(str(value))
+        out[name] = (
+            MetadataValue.json(value) if isinstance(value, dict | list) else MetadataValue.text(str(value))
+        )
     out["files"] = MetadataValue.path(str(folder))
     if record.warnings:
         out["warnings"] = MetadataValue.md("\n".join(f"- {w}" for w in record.warnings[:50]))
@@ -66,7 +70,9 @@ def _number(value: float) -> MetadataValue:
 def _markdown_preview(folder: Path) -> MetadataValue:
     with (folder / MARKDOWN_FILE).open(encoding="utf-8", newline="") as f:
         text = f.read(PREVIEW_CHARS + 1)
-    return MetadataValue.md(text if len(text) <= PREVIEW_CHARS else text[:PREVIEW_CHARS].rsplit("\n", 1)[0] + "\n\n…")
+    return MetadataValue.md(
+        text if len(text) <= PREVIEW_CHARS else text[:PREVIEW_CHARS].rsplit("\n", 1)[0] + "\n\n…"
+    )
 
 
 def _chunk_preview(folder: Path) -> TableMetadataValue:
@@ -74,7 +80,9 @@ def _chunk_preview(folder: Path) -> TableMetadataValue:
     rows = pq.read_table(folder / CHUNKS_FILE, columns=columns).slice(0, PREVIEW_ROWS).to_pylist()
     return MetadataValue.table(
         records=[TableRecord({n: _cell(row[n]) for n in columns}) for row in rows],
-        schema=TableSchema([TableColumn(n, "string" if n in ("breadcrumb", "text") else "int") for n in columns]),
+        schema=TableSchema(
+            [TableColumn(n, "string" if n in ("breadcrumb", "text") else "int") for n in columns]
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Make documents known to Dagster: partitions, source observations, and what needs a run."""
+"""Make documents known to Dagster: partitions, source versions, and what needs a run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from dagster import DagsterInstance
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
-from dagster._core.events import DagsterEventType
 
-from drac_pipeline.defs.events import SOURCE_KEY, asset_key, source_observation
+from drac_pipeline.defs.events import SOURCE_KEY, asset_key, source_materialization, source_version
 from drac_pipeline.defs.instance_events import latest_data_versions
 from drac_pipeline.defs.partitions import DOCUMENTS
 from drac_pipeline.errors import ConfigError
@@ -24,13 +22,10 @@ def register(instance: DagsterInstance, manifests: Collection[Manifest]) -> None
     fresh = sorted(m.document_key for m in manifests if m.document_key not in known)
     if fresh:
         instance.add_dynamic_partitions(DOCUMENTS, fresh)
-    tags = instance.event_log_storage.get_latest_tags_by_partition(
-        SOURCE_KEY, DagsterEventType.ASSET_OBSERVATION, [DATA_VERSION_TAG], [m.document_key for m in manifests]
-    )
+    seen = latest_data_versions(instance, SOURCE_KEY, [m.document_key for m in manifests])
     for manifest in manifests:
-        seen = tags.get(manifest.document_key, {}).get(DATA_VERSION_TAG)
-        if seen != manifest.source.fingerprint[:32]:
-            instance.report_runless_asset_event(source_observation(manifest))
+        if seen.get(manifest.document_key) != source_version(manifest):
+            instance.report_runless_asset_event(source_materialization(manifest))
 
 
 def unreported(instance: DagsterInstance, manifests: Collection[Manifest]) -> dict[str, list[str]]:

@@ -6,10 +6,8 @@ names the failed ones, so that exactly their failed and later stages show as fai
 "retry from failure" launches only those.
 """
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from dagster import (
     AssetCheckSpec,
@@ -25,33 +23,34 @@ from dagster import (
 from pydantic import Field
 
 from drac_pipeline.config import DracConfig
-from drac_pipeline.defs.events import SOURCE_KEY, asset_key, write_outcomes
-from drac_pipeline.defs.instance_events import record_planned
+from drac_pipeline.defs.events import (
+    SOURCE_CODE_VERSION,
+    SOURCE_KEY,
+    asset_key,
+    source_materialization,
+    write_outcomes,
+)
+from drac_pipeline.defs.instance_events import record_planned, write_together
 from drac_pipeline.defs.partitions import documents
 from drac_pipeline.defs.register import documents_to_refresh
 from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.errors import DocumentError
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, code_version
 from drac_pipeline.pipeline.pool import Task, map_documents
 from drac_pipeline.pipeline.progress import report
+from drac_pipeline.pipeline.worklist import refresh_source, source_failure
+from drac_pipeline.store import Home, Manifest
 
 OP_NAME = "documents"
 DOCUMENTS_PER_BACKFILL_RUN = 50
 FLUSH_DOCUMENTS = 25
 FLUSH_SECONDS = 2.0
 
-source_document = AssetSpec(
-    SOURCE_KEY,
-    description="The file in the source; its data version is the SHA-256 of its bytes.",
-    partitions_def=documents,
-    group_name="corpus",
-    kinds={"file"},
-)
-
 
 class DocumentsConfig(Config):
-    """What a run does. A run launched with partitions takes these documents; else `keys`."""
+    """What a run does. A run launched with partitions takes those documents; else `documents`."""
 
-    keys: list[str] = Field(
+    documents: list[str] = Field(
         default=[],
         description="Document keys. Empty in a run without partitions: look at the sources and take every"
         " document that is new, changed or not up to date.",
@@ -64,6 +63,14 @@ class DocumentsConfig(Config):
 
 def make_stage_assets(config: DracConfig) -> AssetsDefinition:
     """The multi-asset of all stages; code versions follow the settings."""
+    source = AssetSpec(
+        SOURCE_KEY,
+        description="The file in the source; its data version is the SHA-256 of its bytes.",
+        code_version=SOURCE_CODE_VERSION,
+        skippable=True,
+        group_name="corpus",
+        kinds={"file"},
+    )
     specs = [
         AssetSpec(
             asset_key(stage.name),
@@ -84,23 +91,29 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
 
     @multi_asset(
         name=OP_NAME,
-        specs=specs,
+        specs=[source, *specs],
         check_specs=checks,
         partitions_def=documents,
         can_subset=True,
         backfill_policy=BackfillPolicy.multi_run(DOCUMENTS_PER_BACKFILL_RUN),
     )
-    def stage_assets(context: AssetExecutionContext, config: DocumentsConfig, home: HomeResource) -> Iterator[object]:
+    def stage_assets(
+        context: AssetExecutionContext, config: DocumentsConfig, home: HomeResource
+    ) -> Iterator[object]:
         opened = home.open()
         selected = [s.name for s in STAGES if asset_key(s.name) in context.selected_asset_keys]
         stages = [n for n in selected if not config.stages or n in config.stages]
-        if context.has_partition_key or context.has_partition_key_range:
-            tasks: list[Task] = [(key, stages) for key in context.partition_keys]
-        else:
-            tasks = documents_to_refresh(context.instance, opened, config.keys, stages, config.force)
-            planned = [(asset_key(n), key) for key, names in tasks for n in names or ()]
-            record_planned(context.instance, context.run, context.get_step_execution_context().step.key, planned)
         failed: list[DocumentOutcome] = []
+        if context.has_partition_key or context.has_partition_key_range:
+            keys = list(context.partition_keys)
+            if SOURCE_KEY in context.selected_asset_keys:
+                keys, failed = yield from _look_at_sources(context, opened, keys)
+            tasks: list[Task] = [(key, stages) for key in keys] if stages else []
+        else:
+            tasks = documents_to_refresh(context.instance, opened, config.documents, stages, config.force)
+            planned = [(asset_key(n), key) for key, names in tasks for n in names or ()]
+            step = context.get_step_execution_context().step
+            record_planned(context.instance, context.run, step.key, planned)
         buffer: list[DocumentOutcome] = []
         flushed = time.monotonic()
         context.log.info(f"{len(tasks)} documents, stages: {', '.join(stages)}")
@@ -116,12 +129,30 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         yield from write_outcomes(context, opened.store, buffer)
         if failed:
             raise Failure(
-                f"{len(failed)} of {len(tasks)} documents failed; the others are done",
+                f"{len(failed)} documents failed; the others are done",
                 metadata={"failed documents": MetadataValue.md(_failure_list(failed))},
                 allow_retries=False,
             )
 
     return stage_assets
+
+
+def _look_at_sources(
+    context: AssetExecutionContext, home: Home, keys: list[str]
+) -> Generator[object, None, tuple[list[str], list[DocumentOutcome]]]:
+    """Fingerprint the documents' files again; yields their events, gives the keys that can go on
+    and the failures."""
+    good: list[Manifest] = []
+    failed: list[DocumentOutcome] = []
+    for key in keys:
+        try:
+            good.append(refresh_source(home.store, key))
+        except DocumentError as e:
+            failed.append(source_failure(home.store, key, e))
+            context.log.error(_failure_line(failed[-1]))
+            report(failed[-1])
+    yield from write_together(context, [source_materialization(m) for m in good])
+    return [m.document_key for m in good], failed
 
 
 def _failure_line(outcome: DocumentOutcome) -> str:

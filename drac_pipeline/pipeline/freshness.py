@@ -41,9 +41,7 @@ def parent_versions(stage: Stage, manifest: Manifest, fingerprint: str) -> dict[
     return out
 
 
-def stale_reason(
-    stage: Stage, record: StageRecord, inputs: dict[str, str] | None, config: DracConfig
-) -> str:
+def stale_reason(stage: Stage, record: StageRecord, inputs: dict[str, str] | None, config: DracConfig) -> str:
     """Why the output that `record` describes is not what would be made now; "" where it is."""
     if record.code_version != code_version(stage, config):
         old, new = record.code_version.split("-", 1)[0], str(stage.version)

@@ -28,7 +28,12 @@ Task = tuple[str, Collection[str] | None]
 
 
 def map_documents(
-    store: Store, tasks: Sequence[Task], config: DracConfig, *, force: bool = False, workers: int | None = None
+    store: Store,
+    tasks: Sequence[Task],
+    config: DracConfig,
+    *,
+    force: bool = False,
+    workers: int | None = None,
 ) -> Iterator[DocumentOutcome]:
     """Process each (key, stages) and yield its outcome as it ends, in any order.
 

@@ -175,7 +175,7 @@ def _record(
         code_version=code_version(stage, config),
         inputs=inputs,
         files=files,
-        made_at=_now(),
+        made_at=now(),
         seconds=round(seconds, 3),
         counts=output.counts,
         facts=output.facts,
@@ -193,7 +193,7 @@ def _fail(
         kind=error.kind,
         cause=error.cause,
         remedy=error.remedy,
-        at=_now(),
+        at=now(),
         inputs=inputs,
         code_version=version,
     )
@@ -220,5 +220,6 @@ def _clear_failure(store: Store, key: str, stage: str, manifest: Manifest) -> No
         store.update_manifest(key, lambda m: _without_failure(m or manifest, stage))
 
 
-def _now() -> str:
+def now() -> str:
+    """The time as manifests write it: UTC, ISO 8601, seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")

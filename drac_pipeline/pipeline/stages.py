@@ -108,7 +108,13 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
     shutil.rmtree(work)
     return StageOutput(
         counts={"pages": done.pages, "bytes": target.stat().st_size},
-        facts={"format": str(done.format), "route": str(done.route)},
+        facts={
+            "format": done.format,
+            "route": done.route,
+            "tool": done.tool,
+            "taken_in": done.taken,
+            "left_out": done.left_out,
+        },
         warnings=list(done.warnings),
     )
 
@@ -116,7 +122,13 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
 def _page_images(ctx: StageContext) -> StageOutput:
     pages = render_pages(ctx.read("normalized_pdf", PDF_FILE), ctx.out, ctx.config.render)
     listing = [
-        {"page": p.page, "file": p.path.name if p.path else None, "width": p.width, "height": p.height, "error": p.error}
+        {
+            "page": p.page,
+            "file": p.path.name if p.path else None,
+            "width": p.width,
+            "height": p.height,
+            "error": p.error,
+        }
         for p in pages
     ]
     (ctx.out / PAGES_FILE).write_text(json.dumps(listing, indent=1), encoding="utf-8")
@@ -172,7 +184,11 @@ def _elements(ctx: StageContext) -> StageOutput:
     return StageOutput(
         counts={"elements": len(elements), "headings": kinds.get("heading", 0)},
         facts={"kinds": kinds},
-        warnings=[f"pages {e.page_start}–{e.page_end} were not converted" for e in elements if e.kind == ElementKind.ERROR],
+        warnings=[
+            f"pages {e.page_start}–{e.page_end} were not converted"
+            for e in elements
+            if e.kind == ElementKind.ERROR
+        ],
     )
 
 
@@ -190,7 +206,9 @@ def _chunk_plan(ctx: StageContext) -> StageOutput:
         },
         facts={"planner": plan.planner},
         checks={
-            "coverage": CheckRecord(passed=coverage.ok, blocking=True, detail=coverage.model_dump(mode="json"))
+            "coverage": CheckRecord(
+                passed=coverage.ok, blocking=True, detail=coverage.model_dump(mode="json")
+            )
         },
         warnings=plan.warnings,
     )
@@ -210,7 +228,11 @@ def _chunks(ctx: StageContext) -> StageOutput:
             "mean_characters": round(sum(sizes) / len(sizes), 1) if sizes else 0,
             "largest_characters": max(sizes, default=0),
         },
-        checks={"verbatim": CheckRecord(passed=verbatim.ok, blocking=True, detail=verbatim.model_dump(mode="json"))},
+        checks={
+            "verbatim": CheckRecord(
+                passed=verbatim.ok, blocking=True, detail=verbatim.model_dump(mode="json")
+            )
+        },
     )
 
 
@@ -229,6 +251,10 @@ def read_elements(read: Callable[[str, str], Path]) -> list[Element]:
     return elements_from_table(pq.read_table(read("elements", ELEMENTS_FILE)))
 
 
+def _verdict(ok: bool, report: BaseModel) -> CheckRecord:
+    return CheckRecord(passed=ok, blocking=True, detail=report.model_dump(mode="json"))
+
+
 def _tally(words: Any) -> dict[str, int]:
     out: dict[str, int] = {}
     for word in words:
@@ -243,7 +269,7 @@ STAGES: tuple[Stage, ...] = (
         1,
         lambda c: (c.normalize,),
         _normalized_pdf,
-        "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or a web page wrapped.",
+        "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or page wrapped.",
     ),
     Stage(
         "page_images",

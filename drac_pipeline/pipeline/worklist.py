@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drac_pipeline.config import DracConfig
-from drac_pipeline.errors import DocumentError, DracError
+from drac_pipeline.errors import DocumentError, DracError, SourceChanged
 from drac_pipeline.model import SourceDocument
 from drac_pipeline.pipeline.freshness import StageState, document_states, stages_to_run
-from drac_pipeline.sources.fingerprint import FingerprintCache
+from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, now
+from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.sources.folder import FolderSource
-from drac_pipeline.store import Home, Manifest, SourceRecord, Store
+from drac_pipeline.store import FailureRecord, Home, Manifest, SourceRecord, Store
 from drac_pipeline.store.manifest import path_text
 
 
@@ -110,6 +111,37 @@ def _work(
         change = "unchanged"
     states = document_states(store, manifest, config)
     return Work(document.key, change, stages_to_run(states), states)
+
+
+def refresh_source(store: Store, key: str) -> Manifest:
+    """Fingerprint the file of a registered document again and record what it is now.
+
+    Raises SourceChanged where it is gone, UnreadableDocument where it may not be read.
+    """
+    manifest = store.manifest(key)
+    if manifest is None:
+        raise SourceChanged(
+            "this home does not know the document", key=key, remedy="Run `drac run SOURCE` to register it."
+        )
+    path = manifest.source.local_path
+    fingerprint, stat = hash_file(path)
+    source = manifest.source.model_copy(
+        update={"fingerprint": fingerprint, "size": stat.st_size, "modified": stat.st_mtime}
+    )
+    if source == manifest.source:
+        return manifest
+    return store.update_manifest(key, lambda m: (m or manifest).model_copy(update={"source": source}))
+
+
+def source_failure(store: Store, key: str, error: DocumentError) -> DocumentOutcome:
+    """The outcome of a document whose file could not be taken in; recorded in its manifest."""
+    failure = FailureRecord(
+        stage="source_document", kind=error.kind, cause=error.cause, remedy=error.remedy, at=now()
+    )
+    manifest = store.manifest(key)
+    if manifest is not None:
+        store.update_manifest(key, lambda m: (m or manifest).model_copy(update={"failure": failure}))
+    return DocumentOutcome(key, [StageOutcome("source_document", "failed", failure=failure)])
 
 
 def _refuse_collisions(root: Path, keys: Iterable[str], known: dict[str, Manifest]) -> None:

@@ -58,6 +58,11 @@ class FolderSource:
         self.cache = cache
         self.skipped: list[Skipped] = []
 
+    @property
+    def is_single_file(self) -> bool:
+        """True where the source is one file, and so says nothing of its neighbours."""
+        return self._only is not None
+
     def list(self) -> list[SourceEntry]:
         """Every document, sorted by key; `skipped` then holds what was passed over and why.
 

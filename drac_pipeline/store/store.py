@@ -147,7 +147,7 @@ class Store:
         """True where every file that the record names is there."""
         folder = self.document_dir(key) / stage / record.version
         try:
-            there = set(os.listdir(folder))
+            there = {p.name for p in folder.iterdir()}
         except (FileNotFoundError, NotADirectoryError):
             return False
         return there.issuperset(record.files)

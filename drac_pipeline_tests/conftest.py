@@ -1,0 +1,47 @@
+"""Small documents that many tests need, made here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pymupdf
+import pytest
+
+
+def write_pdf(path: Path, *pages: str) -> Path:
+    """A PDF of A4 pages; each is HTML, so that headings, lists and tables are real."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    doc = pymupdf.open()
+    for html in pages:
+        page = doc.new_page(width=595, height=842)
+        page.insert_htmlbox(
+            page.rect + (60, 60, -60, -60), html, css="body{font-family:sans-serif;font-size:11px}"
+        )
+    doc.save(path, no_new_id=True, garbage=3, deflate=True)
+    doc.close()
+    return path
+
+
+MANUAL = """<h1>Pump manual</h1><p>The pump moves water from the lower to the upper tank.</p>
+<h2>Starting</h2><p>Start the pump as follows:</p>
+<ol><li>Open the inlet valve.</li><li>Press the green button.</li><li>Wait for ten seconds.</li></ol>
+<h2>Limits</h2><p>The pressure must stay below 6 bar at all times.</p>"""
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A source of three small PDFs, one in a folder."""
+    root = tmp_path / "corpus"
+    write_pdf(root / "manual.pdf", MANUAL)
+    write_pdf(
+        root / "notes" / "site visit.pdf", "<h1>Site visit</h1><p>The roof of hall 3 leaks near gate B.</p>"
+    )
+    write_pdf(root / "two pages.pdf", "<h1>First</h1><p>Alpha one.</p>", "<h1>Second</h1><p>Beta two.</p>")
+    return root
+
+
+@pytest.fixture
+def make_pdf() -> Callable[..., Path]:
+    """The function that writes a small PDF."""
+    return write_pdf

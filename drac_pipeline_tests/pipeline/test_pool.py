@@ -1,0 +1,79 @@
+"""Documents over processes, workers that die included."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pymupdf
+
+from drac_pipeline.pipeline import find_work
+from drac_pipeline.pipeline.pool import map_documents
+from drac_pipeline.store import Home
+
+
+def test_every_document_comes_back_once(tmp_path, corpus):
+    home = Home(tmp_path / "home")
+    tasks = [(w.key, None) for w in find_work(home, corpus, home.config).work]
+    outcomes = list(map_documents(home.store, tasks, home.config, workers=2))
+    assert sorted(o.key for o in outcomes) == ["manual.pdf", "notes/site visit.pdf", "two pages.pdf"]
+    assert all(o.failure is None for o in outcomes)
+
+
+def test_a_killed_worker_costs_no_document(tmp_path, make_pdf):
+    root = tmp_path / "corpus"
+    for n in range(6):
+        make_pdf(root / f"{n}.pdf", *[f"<h1>Part {p}</h1><p>Text {n}.</p>" for p in range(12)])
+    home = Home(tmp_path / "home")
+    tasks = [(w.key, None) for w in find_work(home, root, home.config).work]
+    killed: list[int] = []
+    killer = threading.Thread(target=_kill_one_worker, args=(home, killed))
+    killer.start()
+    outcomes = list(map_documents(home.store, tasks, home.config, workers=2))
+    killer.join()
+    assert killed, "no worker was seen at work: the test did not test"
+    assert sorted(o.key for o in outcomes) == [f"{n}.pdf" for n in range(6)]
+    assert all(o.failure is None for o in outcomes)
+
+
+def _kill_one_worker(home: Home, killed: list[int]) -> None:
+    """Kill the process that has a workspace open, once."""
+    deadline = time.monotonic() + 60
+    while not killed and time.monotonic() < deadline:
+        for pid in _descendants(os.getpid()):
+            if _works_on(pid, home):
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+                return
+        time.sleep(0.01)
+
+
+def _descendants(root: int) -> list[int]:
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+    found: list[int] = []
+    for pid in parents:
+        at = pid
+        while at in parents and at != root:
+            at = parents[at]
+        if at == root and pid != root:
+            found.append(pid)
+    return found
+
+
+def _works_on(pid: int, home: Home) -> bool:
+    try:
+        return any(str(home.path) in os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return False
+
+
+def test_documents_are_real(tmp_path, make_pdf):
+    """The maker above gives what the tests think it gives."""
+    with pymupdf.open(make_pdf(tmp_path / "x.pdf", "<p>a</p>", "<p>b</p>")) as doc:
+        assert doc.page_count == 2

@@ -33,8 +33,15 @@ class DocumentError(DracError):
 
     def __str__(self) -> str:
         where = f"{self.key or 'document'}, {self.stage or 'stage unknown'}"
-        tail = f" {self.remedy}" if self.remedy else ""
-        return f"{where}: {self.kind}: {self.cause}{tail}"
+        return f"{where}: {explain(self.kind, self.cause, self.remedy)}"
+
+
+def explain(kind: str, cause: str, remedy: str = "") -> str:
+    """`kind: cause. Remedy.` for a person; nothing is said twice."""
+    head = cause if cause.startswith(kind) else f"{kind}: {cause}"
+    if not remedy:
+        return head
+    return f"{head} {remedy}" if head.endswith((".", "!", "?")) else f"{head}. {remedy}"
 
 
 def _rebuild(cls: type[DocumentError], cause: str, remedy: str, key: str, stage: str) -> DocumentError:

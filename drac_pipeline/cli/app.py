@@ -53,12 +53,15 @@ def _root(
         typer.echo(ctx.get_help())
 
 
-def main() -> None:
-    """Run the command; an error the library raised on purpose is one line, not a traceback."""
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command (default: on the process's arguments) and exit with its code.
+
+    An error that the library raised on purpose is one line, not a traceback.
+    """
     # Dagster announces each preview feature it meets; partitioned checks are one, used on purpose
     warnings.filterwarnings("ignore", module="dagster|drac_pipeline")
     try:
-        app()
+        app(arguments)
     except DracError as e:
         err.print(f"[bold red]error:[/] {_escaped(str(e))}", highlight=False)
         sys.exit(2)

@@ -44,6 +44,21 @@ def existing_home(path: Path) -> Home:
     return home
 
 
+class LogProgress:
+    """For stderr that is no terminal: a line at each tenth of the documents."""
+
+    def __init__(self, title: str, total: int) -> None:
+        self.title, self.total, self.done, self.told = title, total, 0, 0
+
+    def advance(self) -> None:
+        """One document more."""
+        self.done += 1
+        tenth = self.done * 10 // max(self.total, 1)
+        if tenth > self.told and not err.is_terminal:
+            self.told = tenth
+            err.print(f"{self.title}: {self.done} of {self.total} documents")
+
+
 def progress_bar() -> Progress:
     """A bar over documents; silent where stderr is not a terminal."""
     return Progress(

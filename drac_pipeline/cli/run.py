@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from drac_pipeline.cli.console import HomeOption, err, out, progress_bar
+from drac_pipeline.cli.console import HomeOption, LogProgress, err, out, progress_bar
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.pipeline import DocumentOutcome, find_work
 from drac_pipeline.pipeline.progress import listening
@@ -52,9 +52,11 @@ def run(
         if keys:
             with progress_bar() as bar:
                 task = bar.add_task("Ingesting", total=len(keys), note="")
+                lines = LogProgress("ingesting", len(keys))
 
                 def on_document(outcome: DocumentOutcome) -> None:
                     summary.add(outcome)
+                    lines.advance()
                     bar.update(task, advance=1, note=outcome.key[-60:])
 
                 with listening(on_document):

@@ -10,7 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, existing_home, out
-from drac_pipeline.errors import DocumentError
+from drac_pipeline.config import DracConfig
+from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.pipeline import STAGES, State, document_states
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.store import Home, Manifest
@@ -45,7 +46,7 @@ def status(
     out.print(f"{sum(totals.values())} documents: " + ", ".join(f"{n} {s}" for s, n in totals.most_common()))
 
 
-def _state(opened: Home, manifest: Manifest, cache: FingerprintCache, config) -> tuple[str, str]:
+def _state(opened: Home, manifest: Manifest, cache: FingerprintCache, config: DracConfig) -> tuple[str, str]:
     path = manifest.source.local_path
     try:
         stat = path.stat()
@@ -61,7 +62,7 @@ def _state(opened: Home, manifest: Manifest, cache: FingerprintCache, config) ->
     if manifest.failure and fingerprint == manifest.source.fingerprint:
         f = manifest.failure
         tries = f" ({f.attempts} attempts)" if f.attempts > 1 else ""
-        return "failed", f"{f.stage}: {f.kind}: {f.cause} {f.remedy}{tries}"
+        return "failed", f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}{tries}"
     if fingerprint != manifest.source.fingerprint:
         return "stale", "the source file has changed"
     first = next(((s.name, states[s.name]) for s in STAGES if states[s.name].state != State.FRESH), None)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from drac_pipeline.errors import explain
 from drac_pipeline.pipeline import DocumentOutcome
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.store import Home, Manifest
@@ -35,9 +36,9 @@ class Summary:
         for key, o in self.outcomes.items():
             if o.failure:
                 f = o.failure
-                out[key] = (f.stage, f"{f.kind}: {f.cause} {f.remedy}".strip())
+                out[key] = (f.stage, explain(f.kind, f.cause, f.remedy))
         for key, e in (self.found.unreadable if self.found else {}).items():
-            out[key] = ("source", f"{e.kind}: {e.cause} {e.remedy}".strip())
+            out[key] = ("source", explain(e.kind, e.cause, e.remedy))
         return out
 
 

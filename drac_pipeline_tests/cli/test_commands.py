@@ -1,0 +1,162 @@
+"""The commands as a user types them: whole processes for what matters, this one for usage errors."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from drac_pipeline.cli import main
+from drac_pipeline.pipeline import STAGES
+from drac_pipeline.store import Home
+
+CONTRACT = [
+    "document_key",
+    "chunk_id",
+    "ordinal",
+    "text",
+    "breadcrumb",
+    "headings",
+    "element_ids",
+    "page_start",
+    "page_end",
+    "n_chars",
+]
+
+
+def drac(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from drac_pipeline.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def exit_code(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in arguments])
+    code = stop.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def made_at(home: Path, key: str) -> dict[str, str]:
+    manifest = Home(home).store.manifest(key)
+    assert manifest is not None
+    return {name: record.version for name, record in manifest.stages.items()}
+
+
+def test_a_corpus_from_first_run_to_export(tmp_path, corpus):
+    home = tmp_path / "home"
+    first = drac("run", corpus, "--home", home)
+    assert first.returncode == 0, first.stderr
+    assert "3 done, 0 unchanged, 0 failed" in first.stdout
+    assert "notes/site visit.pdf" in first.stdout
+    assert "Traceback" not in first.stderr
+
+    second = drac("run", corpus, "--home", home)
+    assert second.returncode == 0
+    assert "0 done, 3 unchanged, 0 failed" in second.stdout
+    assert "nothing to do" in second.stdout
+
+    before = made_at(home, "manual.pdf")
+    shutil.rmtree(Home(home).store.document_dir("manual.pdf") / "chunk_plan")
+    assert drac("run", corpus, "--home", home).returncode == 0
+    after = made_at(home, "manual.pdf")
+    assert [s for s in after if after[s] != before[s]] == ["chunk_plan"]
+
+    planned = drac("plan", "--home", home, "manual.pdf")
+    assert planned.returncode == 0
+    assert "1 done" in planned.stdout
+    again = made_at(home, "manual.pdf")
+    assert [s for s in again if again[s] != after[s]] == ["chunk_plan", "chunks"]
+
+    out = tmp_path / "chunks.parquet"
+    assert drac("export", "chunks", out, "--home", home).returncode == 0
+    table = pq.read_table(out)
+    assert set(CONTRACT) <= set(table.column_names)
+    rows = table.to_pylist()
+    assert {r["document_key"] for r in rows} == {"manual.pdf", "notes/site visit.pdf", "two pages.pdf"}
+    leak = next(r for r in rows if "gate B" in r["text"])
+    assert leak["breadcrumb"] == "Site visit"
+    assert leak["n_chars"] == len(leak["text"])
+
+    lines = tmp_path / "chunks.jsonl"
+    assert drac("export", "chunks", lines, "--home", home).returncode == 0
+    assert [json.loads(x)["chunk_id"] for x in lines.read_text().splitlines()] == [
+        r["chunk_id"] for r in rows
+    ]
+
+    folder = tmp_path / "md"
+    assert drac("export", "markdown", folder, "--home", home).returncode == 0
+    text = (folder / "notes" / "site visit.pdf.md").read_text()
+    assert text.startswith("<!-- page 1 -->\n")
+    assert "The roof of hall 3 leaks near gate B." in text
+
+
+def test_one_bad_document_among_good_ones(tmp_path, corpus, make_pdf):
+    home = tmp_path / "home"
+    (corpus / "broken.pdf").write_bytes((corpus / "manual.pdf").read_bytes()[:300])
+    run = drac("run", corpus, "--home", home)
+    assert run.returncode == 1
+    assert "3 done, 0 unchanged, 1 failed" in run.stdout
+    assert "corrupt" in run.stdout
+    manifest = Home(home).store.manifest("broken.pdf")
+    assert manifest is not None
+    assert manifest.failure is not None
+    assert (manifest.failure.stage, manifest.failure.kind) == ("normalized_pdf", "corrupt")
+    for key in ("manual.pdf", "notes/site visit.pdf", "two pages.pdf"):
+        assert list(made_at(home, key)) == [s.name for s in STAGES]
+
+    status = drac("status", "--home", home)
+    assert "broken.pdf" in status.stdout
+    assert "3 up to date, 1 failed" in status.stdout
+
+    make_pdf(corpus / "broken.pdf", "<h1>Mended</h1><p>All is well.</p>")
+    before = made_at(home, "manual.pdf")
+    again = drac("run", corpus, "--home", home)
+    assert again.returncode == 0, again.stdout
+    assert "1 done, 3 unchanged, 0 failed" in again.stdout
+    assert made_at(home, "manual.pdf") == before
+
+
+def test_a_single_file_is_a_source(tmp_path, corpus):
+    run = drac("run", corpus / "notes" / "site visit.pdf", "--home", tmp_path / "home")
+    assert run.returncode == 0
+    assert [m.document_key for m in Home(tmp_path / "home").store.manifests()] == ["site visit.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "{tmp}/nowhere", "--home", "{tmp}/h"], "no such file or folder"),
+        (["run"], "Missing argument"),
+        (["run", "{tmp}", "--colour"], "No such option"),
+        (["status", "--home", "{tmp}/empty"], "holds no documents yet"),
+        (["export", "chunks", "{tmp}/x.csv", "--home", "{home}"], "exported as .parquet or .jsonl"),
+        (["plan", "--home", "{home}", "nothing.pdf"], "not in this home: 'nothing.pdf'"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_says_why(tmp_path, capsys, arguments, words):
+    home = Home(tmp_path / "filled")
+    (home.store.root / "documents").mkdir(parents=True)
+    code = exit_code(*[a.format(tmp=tmp_path, home=home.path) for a in arguments])
+    said = capsys.readouterr()
+    assert code == 2
+    assert words in " ".join((said.err + said.out).split())
+
+
+def test_a_wrong_setting_names_its_key(tmp_path, corpus, capsys):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "drac.toml").write_text("[render]\ndpi = 9000\n[plan]\nbudget = 3\n")
+    assert exit_code("run", corpus, "--home", tmp_path / "home") == 2
+    said = capsys.readouterr().err
+    assert "render.dpi" in said
+    assert "plan.budget" in said
+
+
+def test_help_teaches(capsys):
+    assert exit_code("--help") == 0
+    said = capsys.readouterr().out
+    for word in ("run", "plan", "status", "export", "Exit codes"):
+        assert word in said

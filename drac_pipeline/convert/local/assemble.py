@@ -6,7 +6,7 @@ import re
 
 from drac_pipeline.convert.local.blocks import SENTENCE_END, Block
 from drac_pipeline.convert.local.columns import Flow
-from drac_pipeline.convert.local.grid import column_ranges
+from drac_pipeline.convert.local.grid import column_ranges, refine
 from drac_pipeline.convert.local.headings import outline_rows
 from drac_pipeline.convert.local.tables import _squeeze, lines_of
 
@@ -113,8 +113,8 @@ def _same_table(last: Block, b: Block) -> bool:
     one, two = last.drafts[-1], b.drafts[0]
     if abs(one.x0 - two.x0) > 12:
         return False
-    both = column_ranges(one.rows + two.rows)
-    first, second = column_ranges(one.rows), column_ranges(two.rows)
+    both = column_ranges(refine(one.rows + two.rows))
+    first, second = column_ranges(refine(one.rows)), column_ranges(refine(two.rows))
     if len(both) == len(first) and len(second) <= len(first):
         return True
     if _squeeze(lines_of(one.rows[:1], first)) != _squeeze(lines_of(two.rows[:1], second)):

@@ -155,19 +155,17 @@ def _starts(
     bold_row = all(s.bold for s in row.segments)
     bold_above = all(s.bold for s in block.rows[-1].segments)
     if (
-        bold_row != bold_above
+        block.kind != "item"
+        and bold_row != bold_above
         and (len(block.rows) == 1 or bold_row)
         and not _runs_on(above, row, block, flow)
     ):
         return True
     if block.kind == "item":
-        if (
-            row.x0 < block.text_x - 0.6 * size
-            and row.x0 < block.rows[0].x0 + 0.5 * size
-            and len(block.rows) == 1
-            and row.x0 <= block.rows[0].x0 + 1
-        ):
-            # back at or left of the marker: a hanging item only if its text ran to the edge
+        if abs(row.x0 - block.text_x) < 0.6 * size:
+            return False  # under the item's text: a wrapped or broken line of it
+        if row.x0 < block.text_x and row.x0 <= block.rows[0].x0 + 1:
+            # back at the marker: a hanging item only if its text ran to the edge
             return not _runs_on(above, row, block, flow)
         if row.x0 > block.text_x + 2.5 * size:
             return True

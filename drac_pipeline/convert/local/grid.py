@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from drac_pipeline.convert.local.rows import Row
-from drac_pipeline.convert.local.text_layer import Segment
+from drac_pipeline.convert.local.rows import Row, make_row
+from drac_pipeline.convert.local.text_layer import Segment, Word
 
 TOUCH = 1.5  # points of overlap that do not count
 
@@ -92,19 +93,64 @@ def column_of(s: Segment, columns: list[tuple[float, float]]) -> int:
     return best
 
 
-def cut_by_columns(s: Segment, columns: list[tuple[float, float]]) -> list[Segment]:
-    """Cut a segment at words that begin where a further column begins."""
-    if len(s.words) < 2:
+NEAR = 1.6  # points by which cells of one left-aligned column may differ
+
+
+def refine(rows: list[Row]) -> list[Row]:
+    """Cut segments where, without a clear gap, a cell begins.
+
+    The proof is in the other rows: one has two separate segments, the first over the left
+    part and the second beginning where the cut would be; and the place is no chance, for
+    a second row begins a word there as well.
+    """
+    borders = sorted(
+        ((b.x0, a.x0, a.x1) for r in rows for a, b in itertools.pairwise(r.segments)), key=lambda t: t[0]
+    )
+    if not borders:
+        return rows
+    starts = sorted(w.x0 for r in rows for s in r.segments for w in s.words[1:])
+    starts = sorted(starts + [x for x, _, _ in borders])
+    joints = sorted(x for r in rows for s in r.segments for w in s.words for _, x in w.joints)
+    proof = _Proof([b[0] for b in borders], borders, starts, joints)
+    out = []
+    for r in rows:
+        parts = [p for s in r.segments for p in _cut(s, proof)]
+        out.append(make_row(parts) if len(parts) != len(r.segments) else r)
+    return out
+
+
+@dataclass(slots=True)
+class _Proof:
+    at: list[float]
+    borders: list[tuple[float, float, float]]
+    starts: list[float]
+    joints: list[float]
+
+    def allows(self, s: Segment, x: float) -> bool:
+        lo, hi = bisect.bisect_left(self.at, x - NEAR), bisect.bisect_right(self.at, x + NEAR)
+        rows = sum(
+            self.borders[k][2] <= x + 1.5 and self.borders[k][2] > s.x0 + 1 and self.borders[k][1] < x
+            for k in range(lo, hi)
+        )
+        return rows >= 1 and (rows >= 2 or _count(self.starts, x) + _count(self.joints, x) >= 3)
+
+
+def _count(values: list[float], x: float) -> int:
+    return bisect.bisect_right(values, x + NEAR) - bisect.bisect_left(values, x - NEAR)
+
+
+def _cut(s: Segment, proof: _Proof) -> list[Segment]:
+    words: list[list[Word]] = [[]]
+    for k, w in enumerate(s.words):
+        if k and proof.allows(s, w.x0):
+            words.append([])
+        for at, x in w.joints:
+            if proof.allows(s, x):
+                words[-1].append(Word(w.text[:at], w.x0, min(x, w.x1)))
+                words.append([])
+                w = Word(w.text[at:], x, w.x1)
+                break
+        words[-1].append(w)
+    if len(words) == 1:
         return [s]
-    over = [c for c in columns if min(c[1], s.x1) - max(c[0], s.x0) > 2]
-    if len(over) < 2:
-        return [s]
-    cuts = [
-        k
-        for k in range(1, len(s.words))
-        if any(abs(s.words[k].x0 - c[0]) < 1.6 and s.words[k - 1].x1 <= c[0] + 0.5 for c in over[1:])
-    ]
-    if not cuts:
-        return [s]
-    edges = [0, *cuts, len(s.words)]
-    return [replace(s, words=s.words[a:b]) for a, b in itertools.pairwise(edges)]
+    return [replace(s, words=part) for part in words if part]

@@ -178,6 +178,9 @@ def _ranges(
         lo = taken[i - 1][1] + 1 if i else (0 if a == 0 else 1)
         hi = taken[i + 1][0] - 1 if i + 1 < len(segments) else len(columns) - 1
         best, miss = (a, b), _off(s, columns, a, b)
+        if a == b and (miss < 3 or abs(s.x0 - columns[a][0]) < 2 or abs(s.x1 - columns[b][1]) < 2):
+            out.append((a, b))  # it lines up with its own column
+            continue
         for p in range(lo, a + 1):
             for q in range(b, hi + 1):
                 if any(k not in leaves for k in range(p, q + 1)) and (p, q) != (a, b):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from drac_pipeline.convert.local.blocks import SENTENCE_END, Block
+from drac_pipeline.convert.local.blocks import Block
 from drac_pipeline.convert.local.columns import Flow
 from drac_pipeline.convert.local.rows import Row
 
@@ -78,32 +78,29 @@ def body_size(blocks: list[Block]) -> float:
 def mark_headings(blocks: list[Block], outlined: bool) -> None:
     """Turn paragraphs that look like headings into such, and give all headings levels.
 
-    Blocks that the outline names have kind `heading` and a level already.
+    Blocks that the outline names have kind `heading` and a level already. An outline often
+    ends at some depth: bold lines set apart like headings go one level below it.
     """
     body = body_size(blocks)
     styles: dict[tuple[int, bool], Counter[int]] = {}
     for b in blocks:
         if b.kind == "heading":
             styles.setdefault(_style(b), Counter())[b.level] += 1
-    found = []
-    for i, b in enumerate(blocks):
-        if b.kind not in ("paragraph", "item") or not _looks(b, body, blocks, i):
-            continue
-        if outlined and _style(b) not in styles and b.size < 1.15 * body:
-            continue
-        if outlined and b.size < 1.05 * body and b.kind == "item":
-            continue
-        found.append(b)
+    found = [b for i, b in enumerate(blocks) if _looks(b, body, blocks, i, strict=outlined)]
     for b in found:
         b.kind = "heading"
         b.marker = ""
-    free = [b for b in found if _style(b) not in styles]
-    if free:
-        _rank(free, styles)
-    for b in found:
-        if _style(b) in styles:
-            b.level = styles[_style(b)].most_common(1)[0][0]
-    if not outlined:
+    if styles:
+        deepest = max(max(c) for c in styles.values())
+        for b in found:
+            known = styles.get(_style(b))
+            larger = [min(c) for st, c in styles.items() if st[0] > _style(b)[0]]
+            if b.size > 1.08 * body:
+                b.level = known.most_common(1)[0][0] if known else min(6, max(larger, default=0) + 1)
+            else:
+                b.level = min(6, deepest + 1)
+    else:
+        _rank(found)
         _by_number(found)
     _no_jumps(blocks)
 
@@ -112,47 +109,61 @@ def _style(b: Block) -> tuple[int, bool]:
     return round(b.size * 2), b.bold
 
 
-def _looks(b: Block, body: float, blocks: list[Block], i: int) -> bool:
+def _looks(b: Block, body: float, blocks: list[Block], i: int, *, strict: bool) -> bool:
+    """A short block in larger or bold type that stands over others.
+
+    `strict`: an outline tells most headings, so type as large as the text must also be set
+    apart on both sides.
+    """
+    if b.kind not in ("paragraph", "item"):
+        return False
     text = b.text.strip()
     if len(b.rows) > 3 or len(text) > 200 or not any(c.isalpha() for c in text):
         return False
-    large = b.size >= 1.12 * body
-    if b.kind == "item" and not (NUMBERED.match(text) or re.match(r"[A-ZIVX]{1,4}\.\s", text)):
+    if b.kind == "item" and not (NUMBERED.match(text) or re.match(r"[A-Za-z]{1,4}[.)]\s", text)):
         return False
-    if text.endswith((",", ";")) or (text.endswith(".") and not large and not NUMBERED.match(text)):
+    if text.endswith((",", ";")) or (text.endswith(".") and not NUMBERED.match(text)):
         return False
-    if large and len(text) > 1:
-        return not (text.endswith(".") and len(text) > 90)
+    if b.size >= (1.15 if strict else 1.12) * body and len(text) > 1:
+        return True
     if not b.bold or b.size < 0.97 * body or len(b.rows) > 2 or len(text) > 120:
         return False
-    if SENTENCE_END.search(text) and not text.endswith((":", "?")) and not NUMBERED.match(text):
+    if text.endswith("!") or text[0] in "([":
         return False
-    following = blocks[i + 1] if i + 1 < len(blocks) else None
-    return following is not None and not (
-        following.kind == "paragraph"
-        and following.bold
-        and _style(following) == _style(b)
-        and len(following.rows) > 3
-    )
+    if b.x0 > b.column[0] + 1.5 * b.size and b.kind == "item":
+        return False
+    before, after = blocks[i - 1] if i else None, blocks[i + 1] if i + 1 < len(blocks) else None
+    if after is None or after.kind == "heading":
+        return False
+    if after.bold and after.kind == "paragraph" and len(after.rows) > 3:
+        return False
+    above, below = _gap(before, b), _gap(b, after)
+    if strict:
+        apart = (above is None or above > 1.45) and (below is None or below > 1.45)
+        return apart and b.x0 < b.column[0] + 2
+    return above is None or above > 1.45 or (below is not None and below > 1.45)
 
 
-def _rank(free: list[Block], styles: dict[tuple[int, bool], Counter[int]]) -> None:
+def _gap(a: Block | None, b: Block) -> float | None:
+    """Distance of two blocks' nearest baselines in type sizes; None over a break."""
+    if a is None or a.rows[-1].page != b.rows[0].page or b.rows[0].base < a.rows[-1].base:
+        return None
+    return (b.rows[0].base - a.rows[-1].base) / b.size
+
+
+def _rank(found: list[Block]) -> None:
     """Levels by type: larger first, bold before regular."""
-    order = sorted({_style(b) for b in free}, reverse=True)
-    known = sorted(((s, c.most_common(1)[0][0]) for s, c in styles.items()), reverse=True)
-    if known:
-        for s in order:
-            above = [lv for k, lv in known if k > s]
-            styles[s] = Counter({min(6, max(above) + 1 if above else 1): 1})
-        return
-    # sizes a tenth of a point apart are one level
+    levels: dict[tuple[int, bool], int] = {}
     level = 0
     last: tuple[int, bool] | None = None
-    for s in order:
-        if last is None or last[0] - s[0] >= 1 or last[1] != s[1]:
+    for s in sorted({_style(b) for b in found}, reverse=True):
+        # sizes a fraction of a point apart are one level
+        if last is None or last[0] - s[0] > 1 or last[1] != s[1]:
             level += 1
         last = s
-        styles[s] = Counter({min(level, 6): 1})
+        levels[s] = min(level, 6)
+    for b in found:
+        b.level = levels[_style(b)]
 
 
 def _by_number(found: list[Block]) -> None:

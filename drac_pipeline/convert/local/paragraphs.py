@@ -21,125 +21,32 @@ _TABLE = str.maketrans(LIGATURES)
 _HYPHEN_END = re.compile(r"([^\W\d_]+)([-\u2010\u00ad])$")
 _WORD_START = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
-# second halves that English writes with a hyphen more often than as one word
-_HYPHENATED = frozenset(
-    [
-        "based",
-        "free",
-        "time",
-        "level",
-        "speed",
-        "quality",
-        "end",
-        "up",
-        "in",
-        "out",
-        "on",
-        "off",
-        "to",
-        "by",
-        "day",
-        "year",
-        "party",
-        "term",
-        "class",
-        "friendly",
-        "related",
-        "specific",
-        "wide",
-        "made",
-        "range",
-        "owned",
-        "driven",
-        "known",
-        "ready",
-        "rich",
-        "side",
-        "up-to-date",
-        "of",
-        "the",
-        "art",
-        "and",
-        "or",
-        "sized",
-        "scale",
-        "long",
-        "looking",
-        "edge",
-        "style",
-        "type",
-        "resistant",
-        "proof",
-        "only",
-        "year-old",
-        "aware",
-        "oriented",
-        "powered",
-        "depth",
-        "house",
-        "house-built",
-        "capacity",
-        "performance",
-        "resolution",
-        "tech",
-        "definition",
-        "fi",
-        "pitched",
-        "hand",
-        "wheel",
-        "seat",
-        "door",
-        "row",
-    ]
-)
-_PREFIXES = frozenset(
-    [
-        "self",
-        "well",
-        "high",
-        "low",
-        "long",
-        "short",
-        "full",
-        "half",
-        "all",
-        "ex",
-        "mid",
-        "anti",
-        "semi",
-        "non",
-        "pre",
-        "post",
-        "co",
-        "cross",
-        "eco",
-        "e",
-        "x",
-        "real",
-        "state-of-the",
-        "end",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "first",
-        "second",
-        "third",
-        "in",
-        "on",
-        "built",
-        "user",
-        "cost",
-        "water",
-        "energy",
-    ]
-)
+# second halves that no English word has without a hyphen
+# second halves that no English word has without a hyphen
+_ALWAYS = """
+    based friendly related specific quality level powered aware oriented resistant resolution definition
+    capacity performance driven owned ear speed looking pitched sized
+"""
+# second halves that may belong to a solid word as well (lifetime, outside)
+_SOMETIMES = """
+    free time end up out off day year party term class wide made range known ready rich side and or long
+    style type proof only house hand wheel seat door row built depth scale
+"""
+# first halves that often make a compound
+_FIRST = """
+    self well high low long short full half all mid anti semi non pre post co cross eco real end one two
+    three four five six seven eight nine ten first second third user cost water energy
+"""
+# first halves of solid words that are words themselves
+_SOLID = """
+    over under with within inter some every auto there through them your where when what down back fore
+    after before super micro multi trans counter underst
+"""
+_ALWAYS_SECOND = frozenset(_ALWAYS.split())
+_SOMETIMES_SECOND = frozenset(_SOMETIMES.split())
+_COMPOUND_FIRST = frozenset(_FIRST.split())
+_SOLID_FIRST = frozenset(_SOLID.split())
+_PARTICIPLE = re.compile(r"\w{3,}(?:ed|ing|ent|ant)")
 
 
 def clean_text(text: str) -> str:
@@ -148,15 +55,21 @@ def clean_text(text: str) -> str:
 
 
 def count_words(texts: Iterable[str], into: dict[str, int]) -> None:
-    """Count words and hyphenated compounds that stand within a line."""
+    """Count words and hyphenated compounds that stand within a line; halves do not count."""
+    cut = False
     for text in texts:
         found = _WORD.findall(text.translate(_TABLE))
-        # a word cut at the line's end is no word
-        if found and text.rstrip().endswith(("-", "\u2010", "\u00ad")):
+        if cut and found:
+            del found[0]
+        cut = text.rstrip().endswith(("-", "\u2010", "\u00ad"))
+        if cut and found:
             found.pop()
         for w in found:
             w = w.lower().replace("\u2010", "-")
             into[w] = into.get(w, 0) + 1
+            if "-" in w:
+                for part in w.split("-"):
+                    into[part] = into.get(part, 0) + 1
 
 
 def join_lines(lines: Iterable[str], vocabulary: dict[str, int]) -> str:
@@ -216,28 +129,27 @@ def keeps_hyphen(before: str, left: str, right: str, vocabulary: dict[str, int])
     one, two = vocabulary.get(joined, 0), vocabulary.get(compound, 0)
     if one or two:
         return two > one
-    if len(left) == 1:
-        return True
+    if len(left) == 1 or len(right) <= 2:
+        return True  # no hyphenation leaves so little of a word
     head = before[: -len(left) - 1]
     if head.endswith(("-", "\u2010")):
         return True  # state-of-the-
     if right[0].isupper():
-        # a break inside a camel-case word is rarer than Wi-Fi
-        return not (left[0].isupper() and left[1:].islower() and len(left) == 3 and len(right) == 3)
+        return True
     if left.isupper() and len(left) > 1:
         return True
     low_left, low_right = left.lower(), right.lower()
-    if low_left in _PREFIXES and len(right) > 3 and vocabulary.get(low_right, 0):
+    if low_right in _ALWAYS_SECOND and len(left) > 2:
         return True
-    if low_right in _HYPHENATED and vocabulary.get(low_left, 0):
+    if low_left in _COMPOUND_FIRST and len(right) > 3 and vocabulary.get(low_right, 0):
         return True
+    if low_right in _SOMETIMES_SECOND and vocabulary.get(low_left, 0):
+        return True
+    known = len(left) > 3 and vocabulary.get(low_left, 0) > 0 and low_left not in _SOLID_FIRST
+    if known and len(right) > 5 and _PARTICIPLE.fullmatch(low_right):
+        return True  # fuel-efficient, battery-optimized
     # two words that the document uses on their own, both long
-    return (
-        len(left) > 3
-        and len(right) > 4
-        and vocabulary.get(low_left, 0) > 0
-        and vocabulary.get(low_right, 0) > 1
-    )
+    return known and len(right) > 4 and vocabulary.get(low_right, 0) > 1
 
 
 def _is_cjk(c: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from drac_pipeline.convert.local.columns import Flow
-from drac_pipeline.convert.local.grid import column_ranges
+from drac_pipeline.convert.local.grid import column_ranges, refine
 from drac_pipeline.convert.local.rows import LEADER_RE, Row, visual_rows
 from drac_pipeline.convert.local.text_layer import PageText, Rule, Segment
 
@@ -92,13 +92,18 @@ def _between(segments: list[Segment], top: float, bottom: float, rule: Rule) -> 
             continue
         if s.x1 < rule.x0 - EDGE or s.x0 > rule.x1 + EDGE:
             continue
-        inside = s.x0 >= rule.x0 - EDGE and s.x1 <= rule.x1 + EDGE
-        if not inside:
+        if _stands_out(s, rule.x0, rule.x1):
             if min(s.x1, rule.x1) - max(s.x0, rule.x0) < 0.3 * (s.x1 - s.x0):
                 continue
             return None
         found.append(s)
     return found
+
+
+def _stands_out(s: Segment, x0: float, x1: float) -> bool:
+    """A segment reaches past the rules' ends by more than an overfull cell does."""
+    outside = max(0.0, x0 - s.x0) + max(0.0, s.x1 - x1)
+    return outside > EDGE and (outside > 24 or outside > 0.5 * (s.x1 - s.x0))
 
 
 def _tabular(between: list[Segment], top: Rule, bottom: Rule) -> bool:
@@ -124,10 +129,7 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     inside = [
         s
         for s in segments
-        if id(s) not in taken
-        and top - 1 < s.base - 0.3 * s.size < bottom + 1
-        and s.x0 >= x0 - EDGE
-        and s.x1 <= x1 + EDGE
+        if id(s) not in taken and top - 1 < s.base - 0.3 * s.size < bottom + 1 and not _stands_out(s, x0, x1)
     ]
     rows = visual_rows(inside)
     multi = [r for r in rows if len(r.cells) > 1]
@@ -177,19 +179,35 @@ def _below(
         and s.x1 > span[0] - EDGE
         and s.x0 < span[1] + EDGE
     ]
-    columns = column_ranges(rows)
-    if len(columns) < 2:
+    near: list[Row] = []
+    edge = bottom
+    for r in visual_rows(later):
+        if (
+            r.y0 - edge > (1.3 if not near else 2.2) * r.size
+            or r.x0 < span[0] - EDGE
+            or r.x1 > span[1] + EDGE
+        ):
+            break
+        near.append(r)
+        edge = r.y1
+    if not near or len(near[0].cells) < 2:
+        return []
+    columns: list[tuple[float, float]] = []
+    cut: list[Row] = []
+    count = len(near)
+    while count:
+        cut = refine(rows + near[:count])
+        columns = column_ranges(cut)
+        if len(columns) >= 2:
+            break
+        count = min(count - 1, 3)  # text further down that is no table may hide the columns
+    if not count:
         return []
     out: list[Row] = []
-    edge = bottom
-    pitch = 2.2
-    for r in visual_rows(later):
-        if r.y0 - edge > (1.3 if not out else pitch) * r.size or not _fits(r, columns, span):
-            break
-        if not out and len(r.cells) < 2:
+    for r, parts in zip(near[:count], cut[len(rows) :], strict=True):
+        if not _fits(parts, columns, span):
             break
         out.append(r)
-        edge = r.y1
     while out and len(out[-1].cells) < 2 and not _wraps(out):
         out.pop()
     return out
@@ -202,13 +220,19 @@ def _wraps(rows: list[Row]) -> bool:
     return rows[-1].base - rows[-2].base < 1.35 * rows[-1].size
 
 
+def _any_out(row: Row, span: tuple[float, float]) -> bool:
+    return any(_stands_out(s, *span) for s in row.segments)
+
+
 def _fits(row: Row, columns: list[tuple[float, float]], span: tuple[float, float]) -> bool:
     """No segment lies across two columns or out of the table."""
-    if row.x0 < span[0] - EDGE or row.x1 > span[1] + EDGE:
+    if _any_out(row, span):
         return False
     crossing = 0
     for s in row.segments:
         hit = [c for c in columns if min(c[1], s.x1) - max(c[0], s.x0) > 2]
+        if len(hit) > 1 and any(o is not s and o.x0 > s.x0 and o.x0 < hit[1][1] for o in row.segments):
+            continue  # it runs over into a column that has its own cell
         if len(hit) > 1 and s.x1 > hit[1][0] + 0.5 * (hit[1][1] - hit[1][0]):
             crossing += 1
     return crossing == 0

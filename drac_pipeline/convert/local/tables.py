@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from drac_pipeline.convert.local.grid import column_of, column_ranges, cut_by_columns
+from drac_pipeline.convert.local.grid import column_of, column_ranges, refine
 from drac_pipeline.convert.local.header import header_paths, header_rows
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
@@ -60,7 +60,7 @@ def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
     for r in rows:
         cells: dict[int, list[Segment]] = {}
         spanning = set()
-        for s in (p for whole in r.segments for p in cut_by_columns(whole, columns)):
+        for s in r.segments:
             if LEADER_RE.fullmatch(s.text + " "):
                 continue
             c = column_of(s, columns)
@@ -75,15 +75,20 @@ def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
 def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     """One table from its parts, one part a page (several if it goes over a page break)."""
     parts: list[list[Line]] = []
-    everything = [r for d in drafts for r in d.rows]
+    refined = refine([r for d in drafts for r in d.rows])
+    everything = list(refined)
+    by_draft: list[list[Row]] = []
+    for d in drafts:
+        by_draft.append(refined[: len(d.rows)])
+        del refined[: len(d.rows)]
     columns = _ruled_columns(drafts[0], column_ranges(everything))
     body_lines: list[list[Line]] = []
     head: list[Line] = []
     seen = ""
     first_header: list[Segment] = []
     paths: list[list[str]] = [[] for _ in columns]
-    for n, draft in enumerate(drafts):
-        lines = lines_of(draft.rows, columns)
+    for n, (draft, own) in enumerate(zip(drafts, by_draft, strict=True)):
+        lines = lines_of(own, columns)
         parts.append(lines)
         k = header_rows(lines, draft, columns)
         text = _squeeze(lines[:k])

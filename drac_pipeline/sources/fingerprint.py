@@ -29,7 +29,8 @@ def hash_file(path: Path) -> tuple[str, os.stat_result]:
     try:
         with path.open("rb", buffering=0) as f:
             before = os.fstat(f.fileno())
-            while block := f.read(_BLOCK):
+            # not beyond the size at the start: a file that grows as fast as it is read has no end
+            while read <= before.st_size and (block := f.read(_BLOCK)):
                 digest.update(block)
                 read += len(block)
             after = os.fstat(f.fileno())

@@ -21,9 +21,9 @@ from pydantic import BaseModel
 
 from drac_pipeline.assemble import assemble, verify_verbatim
 from drac_pipeline.config import DracConfig, settings_hash
-from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.leftovers import find_table_syntax
-from drac_pipeline.errors import ConversionFailed
+from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document
+from drac_pipeline.errors import ConversionFailed, SourceChanged
 from drac_pipeline.model import (
     ChunkPlan,
     Converted,
@@ -39,11 +39,14 @@ from drac_pipeline.parse import parse_markdown
 from drac_pipeline.plan import complete, plan_local, verify_coverage
 from drac_pipeline.render import render_pages
 from drac_pipeline.section import sections
+from drac_pipeline.sources.fingerprint import hash_file
 from drac_pipeline.store.manifest import CheckRecord
 
 SOURCE = "source"
 
 PDF_FILE = "document.pdf"
+NORMALIZED_FILE = "normalized.json"
+ORIGINAL_FILE = "original"
 MARKDOWN_FILE = "document.md"
 CONVERSION_FILE = "conversion.json"
 ELEMENTS_FILE = "elements.parquet"
@@ -106,15 +109,21 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
     else:
         shutil.copyfile(done.pdf, target)
     shutil.rmtree(work)
+    if done.format in DIRECT_FORMATS:
+        shutil.copyfile(ctx.document.path, ctx.out / ORIGINAL_FILE)
+        if hash_file(ctx.out / ORIGINAL_FILE)[0] != ctx.document.fingerprint:
+            raise SourceChanged("the file changed while it was read", remedy="Run again when it is complete.")
+    about = {
+        "format": done.format,
+        "route": done.route,
+        "tool": done.tool,
+        "taken_in": done.taken,
+        "left_out": done.left_out,
+    }
+    (ctx.out / NORMALIZED_FILE).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
     return StageOutput(
         counts={"pages": done.pages, "bytes": target.stat().st_size},
-        facts={
-            "format": done.format,
-            "route": done.route,
-            "tool": done.tool,
-            "taken_in": done.taken,
-            "left_out": done.left_out,
-        },
+        facts=about,
         warnings=list(done.warnings),
     )
 
@@ -143,7 +152,7 @@ def _page_images(ctx: StageContext) -> StageOutput:
 
 
 def _markdown(ctx: StageContext) -> StageOutput:
-    converted = convert_pdf(ctx.read("normalized_pdf", PDF_FILE), ctx.config.convert)
+    converted = convert_document(read_convertible(ctx.read), ctx.config.convert)
     report = converted.report
     failed = [p for p in report.pages if p.error]
     if failed and len(failed) == len(report.pages):
@@ -239,6 +248,17 @@ def _chunks(ctx: StageContext) -> StageOutput:
 # ------------------------------------------------------------------ reading
 
 
+def read_convertible(read: Callable[[str, str], Path]) -> Convertible:
+    """The output of the normalized_pdf stage. `read(stage, name)` gives the path of a file."""
+    about = json.loads(read("normalized_pdf", NORMALIZED_FILE).read_bytes())
+    direct = about["format"] in DIRECT_FORMATS
+    return Convertible(
+        pdf=read("normalized_pdf", PDF_FILE),
+        format=about["format"],
+        original=read("normalized_pdf", ORIGINAL_FILE) if direct else None,
+    )
+
+
 def read_conversion(read: Callable[[str, str], Path]) -> Converted:
     """The output of the markdown stage. `read(stage, name)` gives the path of a file."""
     side = json.loads(read("markdown", CONVERSION_FILE).read_bytes())
@@ -266,7 +286,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "normalized_pdf",
         (SOURCE,),
-        1,
+        2,
         lambda c: (c.normalize,),
         _normalized_pdf,
         "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or page wrapped.",

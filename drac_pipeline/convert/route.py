@@ -1,0 +1,31 @@
+"""Which converter reads a document.
+
+Most documents are read from their PDF. Formats that say more in their own file (a web page,
+a workbook, Markdown) are read from it, and their PDF is for showing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from drac_pipeline.config import ConvertConfig
+from drac_pipeline.convert.local.document import convert_pdf
+from drac_pipeline.model import Converted
+
+# Formats (as `normalize.sniff` names them) whose own bytes are kept beside the PDF.
+DIRECT_FORMATS: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Convertible:
+    """A normalized document: its PDF, its format, and its own bytes where the format is a direct one."""
+
+    pdf: Path
+    format: str
+    original: Path | None = None
+
+
+def convert_document(document: Convertible, config: ConvertConfig) -> Converted:
+    """The document as Markdown by the converter for its format. Raises DocumentError."""
+    return convert_pdf(document.pdf, config)

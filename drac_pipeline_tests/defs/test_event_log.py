@@ -516,6 +516,24 @@ def test_forked_child_opens_its_own(instance: DagsterInstance) -> None:
     assert rows(Path(storage.path_for_shard("r1")), "PRAGMA integrity_check") == [("ok",)]
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
+def test_fork_waits_for_connections_in_use(instance: DagsterInstance) -> None:
+    storage = fast(instance)
+    folder = str(Path(storage.path_for_shard("index")).parent)
+    entered = threading.Event()
+
+    def read() -> None:
+        with storage.run_connection("r1"):
+            entered.set()
+            time.sleep(0.5)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert entered.wait(10)
+    assert in_fork(lambda: open_files(folder)) == []
+    thread.join()
+
+
 def test_fork_while_another_thread_writes(instance: DagsterInstance) -> None:
     storage = fast(instance)
     stop, written = threading.Event(), []
@@ -581,6 +599,7 @@ def test_wipe_and_go_on(instance: DagsterInstance) -> None:
     storage = fast(instance)
     storage.store_event(event_of("r1", "a"))
     storage.wipe()
+    assert "r1" not in storage.engines.open_shards  # else its deleted file would keep its space
     assert storage.get_all_run_ids() == []
     assert storage.get_materialized_partitions(AssetKey("pages")) == set()
     storage.store_event(event_of("r1", "b"))

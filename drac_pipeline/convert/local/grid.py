@@ -40,7 +40,11 @@ def column_ranges(rows: list[Row]) -> list[tuple[float, float]]:
             continue
         if len(hit) == 1:
             c = hit[0]
-            if i in c.rows and len(c.rows) > 1 and _beside(c, s):
+            if i in c.rows and _beside(c, s):
+                # another cell of this row is in that column, which an overfull text widened
+                if s.x0 > c.x0:
+                    c.x1 = min(c.x1, s.x0)
+                    clusters.append(_Cluster(s.x0, s.x1, i))
                 continue
             c.x0, c.x1 = min(c.x0, s.x0), max(c.x1, s.x1)
             c.rows.add(i)
@@ -111,10 +115,10 @@ def refine(rows: list[Row]) -> list[Row]:
     starts = sorted(w.x0 for r in rows for s in r.segments for w in s.words[1:])
     starts = sorted(starts + [x for x, _, _ in borders])
     joints = sorted(x for r in rows for s in r.segments for w in s.words for _, x in w.joints)
-    proof = _Proof([b[0] for b in borders], borders, starts, joints)
+    proof = _Proof([b[0] for b in borders], borders, starts, joints, [s for r in rows for s in r.segments])
     out = []
     for r in rows:
-        parts = [p for s in r.segments for p in _cut(s, proof)]
+        parts = [p for s in r.segments for p in _cut(s, proof, r)]
         out.append(make_row(parts) if len(parts) != len(r.segments) else r)
     return out
 
@@ -125,31 +129,71 @@ class _Proof:
     borders: list[tuple[float, float, float]]
     starts: list[float]
     joints: list[float]
+    everything: list[Segment]
 
     def allows(self, s: Segment, x: float) -> bool:
         lo, hi = bisect.bisect_left(self.at, x - NEAR), bisect.bisect_right(self.at, x + NEAR)
-        rows = sum(
-            self.borders[k][2] <= x + 1.5 and self.borders[k][2] > s.x0 + 1 and self.borders[k][1] < x
-            for k in range(lo, hi)
-        )
-        return rows >= 1 and (rows >= 2 or _count(self.starts, x) + _count(self.joints, x) >= 3)
+        rows = 0
+        for right, x0, x1 in self.borders[lo:hi]:
+            # cells that overlap prove a border only where the second begins exactly there
+            apart = x1 <= x + 1.5 or (x1 <= x + 8 and abs(right - x) < 0.6)
+            rows += apart and x1 > s.x0 + 1 and x0 < x
+        joints = _count(self.joints, x)
+        if rows >= 1 and (rows >= 2 or _count(self.starts, x) + joints >= 3):
+            return True
+        # every segment over this place has a border there, some without even a space
+        return joints >= 2 and self.consensus(x)
+
+    def consensus(self, x: float) -> bool:
+        over = 0
+        lefts: set[str] = set()
+        for s in self.everything:
+            if s.x0 < x - 3 and s.x1 > x + 1:
+                over += 1
+                left = _left_text(s, x)
+                if left is None:
+                    return False
+                lefts.add(left)
+        return over >= 3 and len(lefts) >= 2
+
+
+def _left_text(s: Segment, x: float) -> str | None:
+    """The text left of x if a word or a joint is there, else None."""
+    done = ""
+    for w in s.words:
+        if abs(w.x0 - x) <= NEAR:
+            return done
+        for at, j in w.joints:
+            if abs(j - x) <= NEAR:
+                return done + w.text[:at]
+        done += w.text
+    return None
 
 
 def _count(values: list[float], x: float) -> int:
     return bisect.bisect_right(values, x + NEAR) - bisect.bisect_left(values, x - NEAR)
 
 
-def _cut(s: Segment, proof: _Proof) -> list[Segment]:
+def _cut(s: Segment, proof: _Proof, row: Row) -> list[Segment]:
+    if len(s.words) == 1 and not s.words[0].joints:
+        return [s]
+    others = [o.x0 for o in row.segments if o is not s]
+
+    def allows(x: float) -> bool:
+        # where another cell of the row begins none can begin here
+        return proof.allows(s, x) and not any(abs(o - x) <= NEAR for o in others)
+
     words: list[list[Word]] = [[]]
     for k, w in enumerate(s.words):
-        if k and proof.allows(s, w.x0):
+        if k and allows(w.x0):
             words.append([])
+        offset = 0
         for at, x in w.joints:
-            if proof.allows(s, x):
-                words[-1].append(Word(w.text[:at], w.x0, min(x, w.x1)))
+            if allows(x):
+                words[-1].append(Word(w.text[: at - offset], w.x0, min(x, w.x1)))
                 words.append([])
-                w = Word(w.text[at:], x, w.x1)
-                break
+                w = Word(w.text[at - offset :], x, w.x1)
+                offset = at
         words[-1].append(w)
     if len(words) == 1:
         return [s]

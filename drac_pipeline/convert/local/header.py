@@ -150,7 +150,15 @@ def _ranges(
     out: list[tuple[int, int]] = []
     taken: list[tuple[int, int]] = []
     for s in segments:
-        hit = [k for k, (x0, x1) in enumerate(columns) if min(x1, s.x1) - max(x0, s.x0) > 1]
+        following = [o.x0 for o in segments if o.x0 > s.x0 + 2]
+        end = min(following, default=1e9)
+        hit = [
+            k
+            for k, (x0, x1) in enumerate(columns)
+            if min(x1, s.x1) - max(x0, s.x0) > 1 and (x0 < end - 2 or x0 <= s.x0)
+        ]
+        if len(hit) > 1 and abs(s.x0 - columns[hit[0]][0]) < 2 and s.x1 < sum(columns[hit[1]]) / 2:
+            hit = hit[:1]  # it begins with its column and only runs over
         if not hit:
             mid = (s.x0 + s.x1) / 2
             hit = [min(range(len(columns)), key=lambda k: abs((columns[k][0] + columns[k][1]) / 2 - mid))]
@@ -204,7 +212,10 @@ def _off(s: Segment, columns: Columns, a: int, b: int) -> float:
 
 def _rule_under(draft: Draft, s: Segment, limit: float) -> Rule | None:
     """A partial rule right below a header text."""
+    widest = max((r.x1 - r.x0 for r in draft.h_rules), default=0)
     for r in draft.h_rules:
+        if r.x1 - r.x0 > 0.9 * widest:
+            continue
         if s.base < r.y0 < limit and r.x0 - 3 <= s.x0 and s.x1 <= r.x1 + 3:
             return r
     return None

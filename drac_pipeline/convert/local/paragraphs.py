@@ -112,7 +112,8 @@ def _join(before: str, after: str, vocabulary: dict[str, int]) -> str:
         return before[:-1] + after
     if not start:
         return before + after if after[0].isdigit() else before + " " + after
-    if keeps_hyphen(before, m[1], start[0], vocabulary):
+    again = after[start.end() :] in ("-", "\u2010")  # Tech- / ni- / cian
+    if keeps_hyphen(before, m[1], start[0], vocabulary, cut_again=again):
         return before + after
     return before[: m.start(2)] + after
 
@@ -123,13 +124,15 @@ def _tight(before: str) -> bool:
     return len(word) > 1
 
 
-def keeps_hyphen(before: str, left: str, right: str, vocabulary: dict[str, int]) -> bool:
+def keeps_hyphen(
+    before: str, left: str, right: str, vocabulary: dict[str, int], *, cut_again: bool = False
+) -> bool:
     """Whether `left-` + `right` over a line end is a compound with a real hyphen."""
     joined, compound = (left + right).lower(), f"{left}-{right}".lower()
     one, two = vocabulary.get(joined, 0), vocabulary.get(compound, 0)
     if one or two:
         return two > one
-    if len(left) == 1 or len(right) <= 2:
+    if len(left) == 1 or (len(right) <= 2 and not cut_again):
         return True  # no hyphenation leaves so little of a word
     head = before[: -len(left) - 1]
     if head.endswith(("-", "\u2010")):
@@ -140,6 +143,8 @@ def keeps_hyphen(before: str, left: str, right: str, vocabulary: dict[str, int])
         return True
     low_left, low_right = left.lower(), right.lower()
     if low_right in _ALWAYS_SECOND and len(left) > 2:
+        return True
+    if low_left == "anti" or (low_left in _COMPOUND_FIRST and low_right in _SOMETIMES_SECOND):
         return True
     if low_left in _COMPOUND_FIRST and len(right) > 3 and vocabulary.get(low_right, 0):
         return True

@@ -103,6 +103,8 @@ def _between(segments: list[Segment], top: float, bottom: float, rule: Rule) -> 
 def _stands_out(s: Segment, x0: float, x1: float) -> bool:
     """A segment reaches past the rules' ends by more than an overfull cell does."""
     outside = max(0.0, x0 - s.x0) + max(0.0, s.x1 - x1)
+    if len(s.words) == 1 and x0 - EDGE < s.x0 < x1:
+        return False  # an address that cannot wrap
     return outside > EDGE and (outside > 24 or outside > 0.5 * (s.x1 - s.x0))
 
 
@@ -182,11 +184,7 @@ def _below(
     near: list[Row] = []
     edge = bottom
     for r in visual_rows(later):
-        if (
-            r.y0 - edge > (1.3 if not near else 2.2) * r.size
-            or r.x0 < span[0] - EDGE
-            or r.x1 > span[1] + EDGE
-        ):
+        if r.y0 - edge > (1.3 if not near else 2.2) * r.size or _any_out(r, span):
             break
         near.append(r)
         edge = r.y1
@@ -233,6 +231,8 @@ def _fits(row: Row, columns: list[tuple[float, float]], span: tuple[float, float
         hit = [c for c in columns if min(c[1], s.x1) - max(c[0], s.x0) > 2]
         if len(hit) > 1 and any(o is not s and o.x0 > s.x0 and o.x0 < hit[1][1] for o in row.segments):
             continue  # it runs over into a column that has its own cell
+        if len(s.words) == 1 and hit and abs(s.x0 - hit[0][0]) < 2.5:
+            continue  # a word that cannot wrap
         if len(hit) > 1 and s.x1 > hit[1][0] + 0.5 * (hit[1][1] - hit[1][0]):
             crossing += 1
     return crossing == 0

@@ -213,7 +213,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
     cuts: set[int] = set()  # places in run where a new segment begins
     letters: list[str] = []
     joints: list[tuple[int, float]] = []
-    x0 = x1 = 0.0
+    x0 = x1 = last = 0.0
     current: dict[str, Any] | None = None
 
     def close() -> None:
@@ -258,8 +258,11 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
             else:
                 if _may_begin_cell(letters[-1], c):
                     joints.append((len(letters), left))
+                elif c.islower() and len(letters) > 1 and letters[-1].isupper() and letters[-2].isupper():
+                    joints.append((len(letters) - 1, last))  # RAMStorage
                 x0, x1 = min(x0, left), max(x1, right)
             letters.append(c)
+            last = left
     close()
     if not run:
         return order
@@ -301,12 +304,14 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
 
 
 def _may_begin_cell(before: str, c: str) -> bool:
-    """Between these two characters words seldom go on: `5V`, `n$`, `hP`, `)1`."""
+    """A word seldom goes on like this, so a second cell may begin: `5V`, `n$`, `h5`, `)1`."""
     if c.isupper():
         return not before.isupper() and before not in "-/'’(&."
     if c in "$€£₹¥(" or c == MARK:
         return before.isalnum() or before == ")"
-    return (c.isdigit() and before.isalpha() and before.islower()) or (before == ")" and c.isalnum())
+    if c.isdigit():
+        return before.isalpha() or before == ")"
+    return before == ")" and c.isalpha()
 
 
 def _bold(span: dict[str, Any]) -> bool:

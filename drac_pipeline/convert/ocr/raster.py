@@ -1,0 +1,89 @@
+"""Page renderings for OCR, and what their pixels say: blank, a picture, or writing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import pymupdf
+from numpy.typing import NDArray
+
+from drac_pipeline.convert.ocr.engine import Image
+
+MAX_PIXELS = 24_000_000  # A2 at 240 dpi; larger sheets are drawn coarser
+_CONTRAST = 36  # grey levels below its surroundings from which a pixel is ink
+_COARSE = 1000  # longest side of the image on which ink is judged
+_SPECK = 3  # pixels there: less is dust
+
+
+@dataclass(slots=True)
+class Ink:
+    """What is on a page besides paper.
+
+    blank       nothing but dust and the shadow of the sheet's edge
+    marks       shapes of a letter's size
+    photo       share of the page in continuous tones
+    """
+
+    blank: bool
+    marks: int
+    photo: float
+
+
+def render(page: pymupdf.Page, dpi: int) -> tuple[Image, float]:
+    """The page as displayed, in colour, and its pixels per point."""
+    rect = page.rect
+    area = max(rect.width * rect.height, 1e-6)
+    scale = min(dpi / 72, (MAX_PIXELS / area) ** 0.5)
+    pix = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
+    image = np.frombuffer(pix.samples_mv, np.uint8).reshape(pix.height, pix.stride)
+    return np.ascontiguousarray(image[:, : pix.width * 3].reshape(pix.height, pix.width, 3)), scale
+
+
+def ink(page: pymupdf.Page) -> Ink:
+    """Judge a page by a small grey rendering."""
+    rect = page.rect
+    zoom = min(1.4, _COARSE / max(rect.width, rect.height, 1))
+    pix = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csGRAY, alpha=False)
+    if not pix.width or not pix.height:
+        return Ink(True, 0, 0.0)
+    grey = np.frombuffer(pix.samples_mv, np.uint8).reshape(pix.height, pix.stride)[:, : pix.width]
+    return judge(np.ascontiguousarray(grey))
+
+
+def judge(grey: Image) -> Ink:
+    """`ink` on a grey image of about 100 dpi."""
+    height, width = grey.shape
+    mask = ink_mask(grey, 51)
+    count, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
+    marks, solid = 0, False
+    for x, y, w, h, area in stats[1:count].tolist():
+        if area < _SPECK:
+            continue
+        edge = x <= 1 or y <= 1 or x + w >= width - 1 or y + h >= height - 1
+        if edge and (min(w, h) <= 0.04 * min(width, height)):
+            continue  # the shadow along a sheet's edge
+        if area < 8 and max(w, h) < 5:
+            continue
+        solid = True
+        if 4 <= h <= 60 and 1 <= w <= 80:
+            marks += 1
+    # tones between paper and black over whole regions: edges of letters are thin and vanish
+    tones = ((grey > 40) & (grey < 205)).astype(np.uint8)
+    tones = cv2.morphologyEx(tones, cv2.MORPH_OPEN, np.ones((9, 9), np.uint8))
+    photo = float(tones.mean())
+    filled = photo > 0.01 or float((grey < 40).mean()) > 0.2
+    return Ink(not solid and not filled, marks, photo)
+
+
+def ink_mask(grey: NDArray[np.uint8], window: int) -> Image:
+    """1 where a pixel is darker than the paper around it (`window` pixels)."""
+    paper = (
+        cv2.medianBlur(
+            cv2.dilate(grey, np.ones((9, 9), np.uint8)), min(window, 2 * (min(grey.shape) // 2) - 1, 99)
+        )
+        if min(grey.shape) > 3
+        else np.full_like(grey, grey.max())
+    )
+    return (grey.astype(np.int16) < paper.astype(np.int16) - _CONTRAST).astype(np.uint8)

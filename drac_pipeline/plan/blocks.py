@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from drac_pipeline.model.element import Element, ElementKind
 
@@ -16,18 +17,26 @@ _LABEL_CHARS = 80  # a line this short without a full stop names what follows
 _LIST_GAP, _BLOCK_GAP = 1, 2  # line breaks between items of a list, between blocks
 
 
+class Cut(StrEnum):
+    """What is torn where a piece is parted from the one before it in its block."""
+
+    NOTHING = "nothing"
+    TABLE = "table"
+    LIST = "list"
+    PROCEDURE = "procedure"
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of elements that is not cut: a block, or a part of one that is too long.
+    """A run of elements that is never cut: a block or a part of one.
 
-    `n_chars` counts the text with its separators, without headings; `continues` says that
-    the piece before it is of the same block; `ordered` that the block is a procedure.
+    `n_chars` counts the text with its separators, without headings; `cut` says what parting
+    it from the piece before would tear, NOTHING where a block begins.
     """
 
     items: tuple[Element, ...]
     n_chars: int
-    continues: bool = False
-    ordered: bool = False
+    cut: Cut = Cut.NOTHING
 
     @property
     def chain(self) -> tuple[str, ...]:
@@ -69,21 +78,22 @@ def _joined(above: Element, here: Element) -> bool:
 
 
 def _pieces(block: Sequence[Element], room: int) -> list[Piece]:
-    """The block whole if it fits, else cut before items of the list's first level, else anywhere."""
-    ordered = any(_is_step(e) for e in block)
-    if _n_chars(block) <= room or len(block) == 1:
-        return [Piece(tuple(block), _n_chars(block), ordered=ordered)]
+    """A procedure whole if it fits; else a piece for each row and outer item, or each element."""
+    cut = _torn_by_cutting(block)
+    if len(block) == 1 or (cut is Cut.PROCEDURE and _n_chars(block) <= room):
+        return [Piece(tuple(block), _n_chars(block))]
     out: list[Piece] = []
     for part in _parts(block):
-        if _n_chars(part) > room and len(part) > 1:
-            cut = [[e] for e in part]
-        else:
-            cut = [part]
-        out += [
-            Piece(tuple(c), _n_chars(c), continues=bool(out) or k > 0, ordered=ordered)
-            for k, c in enumerate(cut)
-        ]
+        whole = _n_chars(part) <= room
+        for some in [part] if whole else [[e] for e in part]:
+            out.append(Piece(tuple(some), _n_chars(some), cut if out else Cut.NOTHING))
     return out
+
+
+def _torn_by_cutting(block: Sequence[Element]) -> Cut:
+    if any(_is_step(e) for e in block):
+        return Cut.PROCEDURE
+    return Cut.TABLE if block[-1].kind is ElementKind.TABLE_ROW else Cut.LIST
 
 
 def _parts(block: Sequence[Element]) -> list[list[Element]]:

@@ -91,8 +91,8 @@ def verify_coverage(elements: Sequence[Element], plan: ChunkPlan) -> CoverageRep
 
 
 def _position(body: Sequence[Element]) -> int:
-    """Where in the document a chunk begins: at its first content, or its first heading if it has none."""
-    return next((e.ordinal for e in body if e.is_content), body[0].ordinal)
+    """Where in the document a chunk stands: at its first content, or its last heading if it has none."""
+    return next((e.ordinal for e in body if e.is_content), body[-1].ordinal)
 
 
 def _wrong_headings(

@@ -12,15 +12,16 @@ from collections.abc import Sequence
 
 from drac_pipeline.config import PlanConfig
 from drac_pipeline.model.element import ElementKind
-from drac_pipeline.plan.blocks import Piece, leads_in
+from drac_pipeline.plan.blocks import Cut, Piece, leads_in
 
 # Prices, in units of what an empty chunk would cost.
 CUT_AT_HEADING = 0.0  # where another parent begins
 CUT_AT_SIBLING = 0.1  # between sections under one parent
 CUT_IN_SECTION = 0.3
 CUT_AFTER_LEAD_IN = 1.0
-CUT_IN_BLOCK = 0.6
-CUT_IN_PROCEDURE = 1.0
+CUT_IN_TABLE = 1.5
+CUT_IN_LIST = 1.5
+CUT_IN_PROCEDURE = 2.0
 OVERSIZE = 1.0  # at the hard size; grows with the square of what exceeds the target
 FEW_BLOCKS = 0.2
 
@@ -61,7 +62,7 @@ def _best_start(
             if heading not in shown:
                 shown.add(heading)
                 n_chars += heading_chars[heading]
-        if piece.items[0].kind is not ElementKind.HEADING and (i == j - 1 or not pieces[i + 1].continues):
+        if piece.items[0].kind is not ElementKind.HEADING and (i == j - 1 or pieces[i + 1].cut is Cut.NOTHING):
             n_blocks += 1
         if i < j - 1 and (n_chars > config.max_chars or n_blocks > config.max_blocks):
             break
@@ -86,8 +87,8 @@ def _cut_price(pieces: Sequence[Piece], i: int) -> float:
     if i == 0:
         return 0.0
     above, here = pieces[i - 1], pieces[i]
-    if here.continues:
-        return CUT_IN_PROCEDURE if here.ordered else CUT_IN_BLOCK
+    if here.cut is not Cut.NOTHING:
+        return {Cut.TABLE: CUT_IN_TABLE, Cut.LIST: CUT_IN_LIST, Cut.PROCEDURE: CUT_IN_PROCEDURE}[here.cut]
     if here.chain == above.chain:
         return CUT_AFTER_LEAD_IN if leads_in(above.items[-1]) else CUT_IN_SECTION
     siblings = len(here.chain) == len(above.chain) and here.chain[:-1] == above.chain[:-1]

@@ -145,3 +145,10 @@ def test_a_sound_plan_with_something_taken_out_loses_nothing(markdown, data):
         k = data.draw(st.integers(0, len(whole.chunks) - 1))
         holed = whole.model_copy(update={"chunks": [c for n, c in enumerate(whole.chunks) if n != k]})
         assert verify_coverage(elements, complete(elements, holed)).ok
+
+
+def test_chunks_of_bare_headings_alone_stay_in_order():
+    elements = parse_markdown("# A\n# B\ntext\n\n## C\n# D\n")  # h1, h3 and h4 are bare
+    mended = complete(elements, plan(("", "h3 h4")))
+    assert pairs(mended) == [("", "h1 h2 p1"), ("", "h2 h3 h4")]
+    assert verify_coverage(elements, mended).ok

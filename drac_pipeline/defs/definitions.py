@@ -5,7 +5,7 @@ from __future__ import annotations
 from dagster import Definitions, in_process_executor
 
 from drac_pipeline.config import DracConfig
-from drac_pipeline.defs.jobs import ingest, replan
+from drac_pipeline.defs.jobs import ingest, register_documents, replan
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import make_stage_assets
 from drac_pipeline.errors import ConfigError
@@ -22,7 +22,7 @@ def _settings() -> DracConfig:
 
 defs = Definitions(
     assets=[make_stage_assets(_settings())],
-    jobs=[ingest, replan],
+    jobs=[ingest, replan, register_documents],
     resources={"home": HomeResource()},
     executor=in_process_executor,  # the documents of a run are spread over processes inside the op
 )

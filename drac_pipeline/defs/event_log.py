@@ -28,6 +28,7 @@ import sqlalchemy as db
 import sqlalchemy.event
 from dagster import DagsterInstance, Field, IntSource, StringSource
 from dagster._config.config_schema import UserConfigSchema
+from dagster._core.definitions.data_version import CODE_VERSION_TAG
 from dagster._core.event_api import EventHandlerFn
 from dagster._core.events import ASSET_CHECK_EVENTS, ASSET_EVENTS, EVENT_TYPE_TO_PIPELINE_RUN_STATUS
 from dagster._core.events.log import EventLogEntry
@@ -200,6 +201,10 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
         return self._remember(f"migration {name}", lambda: stock(name))
 
     # ---- writing
+
+    def get_asset_tags_to_index(self, tag_keys: set[str]) -> set[str]:
+        """Say which tags of asset events to index: the stock ones, and the code version."""
+        return super().get_asset_tags_to_index(tag_keys) | (tag_keys & {CODE_VERSION_TAG})
 
     def store_event(self, event: EventLogEntry) -> None:
         """Store one event: in its run's database and, if it concerns assets or run status, in the index."""

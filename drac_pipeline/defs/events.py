@@ -20,6 +20,7 @@ from dagster._core.definitions.data_version import (
 
 from drac_pipeline.defs.instance_events import latest_materialization_ids, write_together
 from drac_pipeline.defs.metadata import check_metadata, stage_metadata
+from drac_pipeline.defs.versions import made_versions
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, Stage, StageOutcome
 from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.store import Manifest, Store
@@ -61,6 +62,7 @@ def write_outcomes(
     events of a stage name the stored ids of its parents' events."""
     instance = context.instance
     pointers: dict[str, dict[str, int]] = {}
+    versions = {o.key: made_versions(m) for o in outcomes if (m := store.manifest(o.key))}
     for stage in STAGES:
         ended = [(o.key, s) for o in outcomes for s in o.stages if s.stage == stage.name and s.record]
         if not ended:
@@ -72,17 +74,23 @@ def write_outcomes(
         events = []
         for key, outcome in ended:
             if outcome.status != "failed":
-                events.append(_materialization(store, key, stage, outcome, pointers))
+                version = versions[key][stage.name]
+                events.append(_materialization(store, key, stage, outcome, version, pointers))
             events.extend(_evaluations(key, outcome))
         yield from write_together(context, events)
 
 
 def _materialization(
-    store: Store, key: str, stage: Stage, outcome: StageOutcome, pointers: dict[str, dict[str, int]]
+    store: Store,
+    key: str,
+    stage: Stage,
+    outcome: StageOutcome,
+    version: str,
+    pointers: dict[str, dict[str, int]],
 ) -> AssetMaterialization:
     record = outcome.record
     assert record is not None
-    tags = {DATA_VERSION_TAG: record.data_version, CODE_VERSION_TAG: record.code_version}
+    tags = {DATA_VERSION_TAG: record.data_version, CODE_VERSION_TAG: version}
     for parent in stage.parents:
         parent_key = asset_key(parent)
         tags[get_input_data_version_tag(parent_key)] = record.inputs.get(parent, "")[:32]

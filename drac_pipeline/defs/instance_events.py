@@ -17,18 +17,23 @@ from dagster import (
     DagsterEventType,
     DagsterInstance,
     DagsterRun,
+    DagsterRunStatus,
     EventLogEntry,
     OpExecutionContext,
+    RunsFilter,
 )
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
+from dagster._core.definitions.data_version import CODE_VERSION_TAG, DATA_VERSION_TAG
 from dagster._core.events import (
     AssetMaterializationPlannedData,
     DagsterEventBatchMetadata,
+    StepMaterializationData,
     generate_event_batch_id,
 )
+from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
 from dagster._time import get_current_timestamp
 
 PARTITIONS_PER_QUERY = 10_000  # SQLite takes 32,766 variables in a statement
+EVENTS_PER_WRITE = 1_000  # other writers wait for a transaction to end
 
 
 def record_planned(
@@ -85,13 +90,67 @@ def latest_data_versions(
 
     It is the value of the tag ``dagster/input_data_version/<parent>``. One query for many partitions.
     """
-    versions: dict[str, str] = {}
+    return _latest_tag(instance, asset_key, partitions, DATA_VERSION_TAG)
+
+
+def latest_code_versions(
+    instance: DagsterInstance, asset_key: AssetKey, partitions: Iterable[str]
+) -> dict[str, str]:
+    """Return the code version of each partition's latest materialization, where the event log indexes it.
+
+    Dagster's own storages do not: then there is none, nor of what they wrote before.
+    """
+    if not instance.event_log_storage.get_asset_tags_to_index({CODE_VERSION_TAG}):
+        return {}
+    return _latest_tag(instance, asset_key, partitions, CODE_VERSION_TAG)
+
+
+def _latest_tag(
+    instance: DagsterInstance, asset_key: AssetKey, partitions: Iterable[str], tag: str
+) -> dict[str, str]:
+    values: dict[str, str] = {}
     for chunk in _chunks(partitions):
         found: Mapping[str, Mapping[str, str]] = instance.event_log_storage.get_latest_tags_by_partition(
-            asset_key, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], chunk
+            asset_key, DagsterEventType.ASSET_MATERIALIZATION, [tag], chunk
         )
-        versions.update({key: tags[DATA_VERSION_TAG] for key, tags in found.items()})
-    return versions
+        values.update({key: tags[tag] for key, tags in found.items()})
+    return values
+
+
+def failed_partitions(instance: DagsterInstance, asset_key: AssetKey) -> set[str]:
+    """Return the partitions that show as failed: a run that failed meant to materialize them, and did not."""
+    storage = instance.event_log_storage
+    attempts = storage.get_latest_asset_partition_materialization_attempts_without_materializations(asset_key)
+    if not attempts:
+        return set()
+    runs = {run_id for run_id, _ in attempts.values()}
+    failed = {
+        run.run_id
+        for run in instance.get_runs(RunsFilter(run_ids=list(runs), statuses=[DagsterRunStatus.FAILURE]))
+    }
+    return {partition for partition, (run_id, _) in attempts.items() if run_id in failed}
+
+
+def report_runless(instance: DagsterInstance, events: Sequence[AssetMaterialization]) -> None:
+    """Store materializations that belong to no run: ``report_runless_asset_event`` for many at once."""
+    now = get_current_timestamp()
+    kind = DagsterEventType.ASSET_MATERIALIZATION.value
+    entries = [
+        EventLogEntry(
+            error_info=None,
+            level=logging.INFO,
+            user_message="",
+            run_id=RUNLESS_RUN_ID,
+            timestamp=now,
+            job_name=RUNLESS_JOB_NAME,
+            dagster_event=DagsterEvent(
+                kind, RUNLESS_JOB_NAME, event_specific_data=StepMaterializationData(event)
+            ),
+        )
+        for event in events
+    ]
+    for start in range(0, len(entries), EVENTS_PER_WRITE):
+        instance.event_log_storage.store_event_batch(entries[start : start + EVENTS_PER_WRITE])
 
 
 def write_together(

@@ -1,29 +1,103 @@
-"""The two jobs an operator launches by hand."""
+"""The jobs an operator launches by hand."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from dagster import AssetSelection, RunConfig, define_asset_job
+from dagster import (
+    AssetSelection,
+    Config,
+    Failure,
+    MetadataValue,
+    OpExecutionContext,
+    RunConfig,
+    define_asset_job,
+    job,
+    op,
+)
+from pydantic import Field
 
 from drac_pipeline.defs.events import SOURCE_KEY, asset_key
+from drac_pipeline.defs.register import look_at_sources, register
+from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
+from drac_pipeline.errors import DracError
 from drac_pipeline.pipeline import STAGES
 
 INGEST = "ingest"
 REPLAN = "replan"
 PLAN_STAGES = ["chunk_plan", "chunks"]
 _ALL = AssetSelection.assets(SOURCE_KEY, *(asset_key(s.name) for s in STAGES))
+_MOST_LINES = 200
 
 ingest = define_asset_job(
     INGEST,
     selection=_ALL,
-    description="Bring documents up to date: those of the launched partitions, those named in the config, or,"
-    " without either, every document of the sources that is new, changed or not up to date.",
+    description="Bring documents up to date. Launch it without a partition: it takes the documents named in"
+    " the config, or else every document of the sources that is new, changed or not up to date.",
     config=RunConfig(ops={OP_NAME: DocumentsConfig()}),
 )
 
 replan = define_asset_job(
     REPLAN,
     selection=_ALL,
-    description="Plan and assemble chunks again from the elements there are; never converts.",
+    description="Plan and assemble chunks again from the elements there are; never converts. Launch it"
+    " without a partition: it takes the documents named in the config, or else all.",
     config=RunConfig(ops={OP_NAME: DocumentsConfig(stages=PLAN_STAGES, force=True)}),
 )
+
+
+class SourcesConfig(Config):
+    """Where to look."""
+
+    sources: list[str] = Field(
+        default=[], description="Folders or files to look at; empty: the sources of earlier runs."
+    )
+
+
+@op(name="look_at_sources")
+def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource) -> None:
+    opened = home.open()
+    try:
+        looked = look_at_sources(opened, config.sources)
+    except DracError as e:
+        raise Failure(str(e), allow_retries=False) from e
+    fresh = register(context.instance, list(opened.store.manifests()))
+    work = [w for f in looked.found for w in f.work]
+    gone = [k for f in looked.found for k in f.gone]
+    skipped = [line for f in looked.found for line in f.skipped]
+    context.add_output_metadata(
+        {
+            "new partitions": len(fresh),
+            "documents not up to date": len(work),
+            "documents up to date": sum(f.unchanged for f in looked.found),
+            "no longer in the source": len(gone),
+            "what a run would do": _listing(
+                f"{w.key}: {w.reason} ({len(w.stages)} stages, from {w.stages[0]})" for w in work
+            ),
+            "gone": _listing(gone),
+            "skipped": _listing(skipped),
+        }
+    )
+    problems = [f"{s}: {r}" for s, r in looked.unreachable.items()]
+    problems += [f"{k}: {e.kind}: {e.cause} {e.remedy}".rstrip() for k, e in looked.unreadable.items()]
+    if problems:
+        raise Failure(
+            f"{len(problems)} sources or files could not be read; the others are registered",
+            metadata={"problems": _listing(problems)},
+            allow_retries=False,
+        )
+
+
+@job(
+    name="register_documents",
+    description="Look at the sources and add a partition for each new document, and note which files have"
+    " changed; processes nothing. Then backfill the new partitions, or launch `ingest`.",
+)
+def register_documents() -> None:
+    """Register only."""
+    _look()
+
+
+def _listing(lines: Iterable[str]) -> MetadataValue:
+    told = list(lines)
+    more = [f"- … and {len(told) - _MOST_LINES} more"] if len(told) > _MOST_LINES else []
+    return MetadataValue.md("\n".join([f"- {line}" for line in told[:_MOST_LINES]] + more) or "none")

@@ -1,8 +1,8 @@
 """Open a home's Dagster instance and execute its jobs in this process.
 
 A run launched here carries the same origin as one launched from the UI of `workspace.yaml`,
-so that the UI can re-execute it. Its process is written into its tags: a run whose process
-is gone (killed, power loss) is marked as failed the next time the home is opened here.
+so that the UI can re-execute it. A run whose process is gone (killed, power loss) is marked as
+failed the next time the home is opened here.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagster import DagsterInstance, DagsterRunStatus, RunConfig, RunsFilter
+from dagster import DagsterInstance, RunConfig
 from dagster._core.code_pointer import ModuleCodePointer
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import create_execution_plan, execute_run
@@ -27,13 +26,14 @@ from dagster._core.remote_origin import (
     RemoteRepositoryOrigin,
 )
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._core.utils import make_new_run_id
 
+from drac_pipeline.defs.run_process import fail_runs_of_dead_processes, process_tags
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.store import Home
 
 DEFINITIONS = "drac_pipeline.defs.definitions"
 LOCATION = "drac_pipeline"
-PROCESS_TAG = "drac/process"
 _TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
 
@@ -59,7 +59,7 @@ def open_instance(home: Home) -> Iterator[DagsterInstance]:
         raise ConfigError(f"--home {home.path}: cannot be written to: {e.strerror}") from e
     os.environ["DAGSTER_HOME"] = os.environ["DRAC_HOME"] = str(home.path)
     with DagsterInstance.get() as instance:
-        _fail_runs_of_dead_processes(instance)
+        fail_runs_of_dead_processes(instance)
         yield instance
 
 
@@ -82,11 +82,13 @@ def execute_documents(
         loggers={"console": {"config": {"log_level": "CRITICAL"}}},  # the run's log has it all
     ).to_config_dict()
     recipe = InMemoryJob(job)
+    run_id = make_new_run_id()
     run = instance.create_run_for_job(
         job_def=job,
+        run_id=run_id,
         run_config=config,
         execution_plan=create_execution_plan(recipe, config, instance_ref=instance.get_ref()),
-        tags={**job.run_tags, PROCESS_TAG: _process(), "drac/documents": str(len(keys))},
+        tags={**job.run_tags, **process_tags(run_id), "drac/documents": str(len(keys))},
         remote_job_origin=_remote_origin(job_name),
         job_code_origin=_code_origin(job_name),
     )
@@ -109,34 +111,3 @@ def _code_origin(job_name: str) -> JobPythonOrigin:
             executable_path=sys.executable, code_pointer=pointer, entry_point=DEFAULT_DAGSTER_ENTRY_POINT
         ),
     )
-
-
-def _process() -> str:
-    return f"{socket.gethostname()}/{_boot_id()}/{os.getpid()}/{_started(os.getpid())}"
-
-
-def _boot_id() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return "unknown"
-
-
-def _started(pid: int) -> str:
-    """When the process began, in the kernel's ticks: tells it from a later one of the same number."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return "gone"
-
-
-def _fail_runs_of_dead_processes(instance: DagsterInstance) -> None:
-    unfinished = [DagsterRunStatus.STARTING, DagsterRunStatus.STARTED, DagsterRunStatus.NOT_STARTED]
-    for run in instance.get_runs(RunsFilter(statuses=unfinished)):
-        parts = run.tags.get(PROCESS_TAG, "").split("/")
-        if len(parts) != 4 or parts[0] != socket.gethostname():
-            continue
-        if parts[1] != _boot_id() or _started(int(parts[2])) != parts[3]:
-            instance.report_run_failed(
-                run, "the process of this run is gone; `drac run` takes up what it left"
-            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,8 +15,7 @@ from drac_pipeline.store import StageRecord, Store
 PREVIEW_CHARS = 2_000
 PREVIEW_ROWS = 6
 PREVIEW_CELL = 160
-
-_TEXTS = {"breadcrumb": "string", "text": "string"}
+MOST_WORDS = 30
 
 Metadata = dict[str, MetadataValue]
 
@@ -51,11 +50,19 @@ def check_metadata(detail: Mapping[str, object]) -> Metadata:
             out[name] = MetadataValue.bool(value)
         elif isinstance(value, int | float):
             out[name] = _number(value)
-        elif isinstance(value, list | dict):
+        elif isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict) for v in value)):
             out[name] = MetadataValue.json(value)
+        elif isinstance(value, list):
+            out[name] = MetadataValue.text(_words(value))
         else:
             out[name] = MetadataValue.text(str(value))
     return out
+
+
+def _words(values: Sequence[object]) -> str:
+    """A list in a line: the UI shows JSON only after a click."""
+    more = f" … and {len(values) - MOST_WORDS} more" if len(values) > MOST_WORDS else ""
+    return (", ".join(map(str, values[:MOST_WORDS])) or "none") + more
 
 
 def counts_of(record: StageRecord, *names: str) -> str:

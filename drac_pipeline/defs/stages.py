@@ -7,7 +7,7 @@ names the failed ones, so that exactly their failed and later stages show as fai
 """
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from dagster import (
     AssetCheckSpec,
@@ -32,12 +32,15 @@ from drac_pipeline.defs.events import (
 )
 from drac_pipeline.defs.instance_events import record_planned, write_together
 from drac_pipeline.defs.partitions import documents
-from drac_pipeline.defs.register import documents_to_refresh
+from drac_pipeline.defs.register import Refresh, documents_to_refresh
 from drac_pipeline.defs.resources import HomeResource
-from drac_pipeline.errors import DocumentError
-from drac_pipeline.pipeline import STAGES, DocumentOutcome, code_version
-from drac_pipeline.pipeline.pool import Task, map_documents
+from drac_pipeline.defs.run_process import process_tags
+from drac_pipeline.defs.versions import defined_versions
+from drac_pipeline.errors import DocumentError, DracError
+from drac_pipeline.pipeline import STAGES, DocumentOutcome
+from drac_pipeline.pipeline.pool import map_documents
 from drac_pipeline.pipeline.progress import report
+from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.pipeline.worklist import refresh_source, source_failure
 from drac_pipeline.store import Home, Manifest
 
@@ -48,7 +51,11 @@ FLUSH_SECONDS = 2.0
 
 
 class DocumentsConfig(Config):
-    """What a run does. A run launched with partitions takes those documents; else `documents`."""
+    """What a run does. A run launched with partitions takes those documents; else `documents`.
+
+    With partitions and without source_document among the selected stages, the selected ones run
+    even if nothing has changed: somebody asked for just these.
+    """
 
     documents: list[str] = Field(
         default=[],
@@ -59,10 +66,15 @@ class DocumentsConfig(Config):
         default=[], description="Stages to bring up to date, such as chunk_plan; empty: all selected ones."
     )
     force: bool = Field(default=False, description="Run the stages even where nothing has changed.")
+    sources: list[str] = Field(
+        default=[],
+        description="Folders or files to look at where `documents` is empty; empty: those of earlier runs.",
+    )
 
 
 def make_stage_assets(config: DracConfig) -> AssetsDefinition:
     """The multi-asset of all stages; code versions follow the settings."""
+    versions = defined_versions(config)
     source = AssetSpec(
         SOURCE_KEY,
         description="The file in the source; its data version is the SHA-256 of its bytes.",
@@ -76,7 +88,7 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
             asset_key(stage.name),
             deps=[asset_key(p) for p in stage.parents],
             description=stage.about,
-            code_version=code_version(stage, config),
+            code_version=versions[stage.name],
             skippable=True,
             group_name="corpus",
             kinds={"python"},
@@ -101,23 +113,30 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         context: AssetExecutionContext, config: DocumentsConfig, home: HomeResource
     ) -> Iterator[object]:
         opened = home.open()
+        context.instance.add_run_tags(context.run_id, process_tags(context.run_id))
         selected = [s.name for s in STAGES if asset_key(s.name) in context.selected_asset_keys]
-        stages = [n for n in selected if not config.stages or n in config.stages]
-        failed: list[DocumentOutcome] = []
-        if context.has_partition_key or context.has_partition_key_range:
+        stages = _named_stages(config.stages, selected)
+        whole = SOURCE_KEY in context.selected_asset_keys
+        ranged = context.has_partition_key or context.has_partition_key_range
+        force = config.force or (ranged and not whole)
+        if ranged:
+            refresh = Refresh()
             keys = list(context.partition_keys)
-            if SOURCE_KEY in context.selected_asset_keys:
-                keys, failed = yield from _look_at_sources(context, opened, keys)
-            tasks: list[Task] = [(key, stages) for key in keys] if stages else []
+            if whole:
+                keys, refresh.failed = yield from _look_at_sources(context, opened, keys)
+            refresh.tasks = [(key, stages) for key in keys] if stages else []
         else:
-            tasks = documents_to_refresh(context.instance, opened, config.documents, stages, config.force)
-            planned = [(asset_key(n), key) for key, names in tasks for n in names or ()]
-            step = context.get_step_execution_context().step
-            record_planned(context.instance, context.run, step.key, planned)
+            refresh = _refresh(context, opened, config, stages)
+        failed = refresh.failed
+        for outcome in failed:
+            report(outcome)
+            context.log.error(_failure_line(outcome))
+        for source, reason in refresh.unreachable.items():
+            context.log.error(f"source {source}: {reason}")
         buffer: list[DocumentOutcome] = []
         flushed = time.monotonic()
-        context.log.info(f"{len(tasks)} documents, stages: {', '.join(stages)}")
-        for outcome in map_documents(opened.store, tasks, opened.config, force=config.force):
+        context.log.info(f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
+        for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
             report(outcome)
             if outcome.failure:
                 failed.append(outcome)
@@ -127,12 +146,8 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
                 yield from write_outcomes(context, opened.store, buffer)
                 buffer, flushed = [], time.monotonic()
         yield from write_outcomes(context, opened.store, buffer)
-        if failed:
-            raise Failure(
-                f"{len(failed)} documents failed; the others are done",
-                metadata={"failed documents": MetadataValue.md(_failure_list(failed))},
-                allow_retries=False,
-            )
+        if failed or refresh.unreachable:
+            raise _failure(failed, refresh.unreachable)
 
     return stage_assets
 
@@ -149,10 +164,56 @@ def _look_at_sources(
             good.append(refresh_source(home.store, key))
         except DocumentError as e:
             failed.append(source_failure(home.store, key, e))
-            context.log.error(_failure_line(failed[-1]))
-            report(failed[-1])
     yield from write_together(context, [source_materialization(m) for m in good])
     return [m.document_key for m in good], failed
+
+
+def _named_stages(named: Sequence[str], selected: Sequence[str]) -> list[str]:
+    known = [s.name for s in STAGES]
+    if unknown := sorted(set(named) - set(known)):
+        told = f"no such stage: {', '.join(unknown)}; the stages are {', '.join(known)}"
+        raise Failure(told, allow_retries=False)
+    return [n for n in selected if not named or n in named]
+
+
+def _refresh(
+    context: AssetExecutionContext, home: Home, config: DocumentsConfig, stages: Sequence[str]
+) -> Refresh:
+    """What there is to do without partitions; says to Dagster what the run means to materialize."""
+    try:
+        refresh = documents_to_refresh(
+            context.instance,
+            home,
+            config.documents,
+            stages,
+            force=config.force,
+            look=STAGES[0].name in stages,
+            sources=config.sources,
+        )
+    except DracError as e:
+        raise Failure(str(e), allow_retries=False) from e
+    planned = [(asset_key(n), key) for key, names in refresh.tasks for n in names or ()]
+    for outcome in refresh.failed:
+        if home.store.manifest(outcome.key):
+            planned.extend((asset_key(n), outcome.key) for n in (SOURCE, *stages))
+    step = context.get_step_execution_context().step
+    record_planned(context.instance, context.run, step.key, planned)
+    return refresh
+
+
+def _failure(failed: Sequence[DocumentOutcome], unreachable: Mapping[str, str]) -> Failure:
+    metadata: dict[str, MetadataValue] = {}
+    told = []
+    if failed:
+        told.append("1 document failed" if len(failed) == 1 else f"{len(failed)} documents failed")
+        metadata["failed documents"] = MetadataValue.md(_failure_list(failed))
+    if unreachable:
+        told.append(f"{len(unreachable)} sources could not be looked at")
+        metadata["sources"] = MetadataValue.md("\n".join(f"- {s}: {r}" for s, r in unreachable.items()))
+    first = f" ({_failure_line(failed[0])})" if failed else ""
+    return Failure(
+        f"{' and '.join(told)}; the others are done{first}", metadata=metadata, allow_retries=False
+    )
 
 
 def _failure_line(outcome: DocumentOutcome) -> str:

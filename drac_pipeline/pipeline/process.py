@@ -66,15 +66,16 @@ def process_document(
     """
     began = time.monotonic()
     outcomes: list[StageOutcome] = []
-    for stage in STAGES:
-        if stages is not None and stage.name not in stages:
-            continue
-        if on_stage:
-            on_stage(key, stage.name)
-        outcome = _run_stage(store, key, stage, config, force)
-        outcomes.append(outcome)
-        if outcome.failure:
-            break
+    with store.working_on(key):
+        for stage in STAGES:
+            if stages is not None and stage.name not in stages:
+                continue
+            if on_stage:
+                on_stage(key, stage.name)
+            outcome = _run_stage(store, key, stage, config, force)
+            outcomes.append(outcome)
+            if outcome.failure:
+                break
     return DocumentOutcome(key, outcomes, time.monotonic() - began)
 
 

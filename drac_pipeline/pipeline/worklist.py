@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.sources.folder import FolderSource
 from drac_pipeline.store import FailureRecord, Home, Manifest, SourceRecord, Store
 from drac_pipeline.store.manifest import path_text
+
+SOURCE_STAGE = "source_document"  # where a failure happened that came before the first stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ def find_work(
     with FingerprintCache(home.fingerprint_cache) as cache:
         folder = FolderSource(source, config.source, cache)
         entries = folder.list()
+        home.remember_source(source)
         found = WorkList(folder.root, skipped=[f"{s.path}: {s.reason}" for s in folder.skipped])
         known = {m.document_key: m for m in home.store.manifests()}
         _refuse_collisions(folder.root, [e.key for e in entries], known)
@@ -99,23 +103,33 @@ def _work(
         manifest = store.update_manifest(
             document.key, lambda m: m or Manifest(document_key=document.key, source=record)
         )
-    elif manifest.source != record:
-        change = "changed" if manifest.source.fingerprint != record.fingerprint else "moved"
-        manifest = store.update_manifest(
-            document.key,
-            lambda m: (m or Manifest(document_key=document.key, source=record)).model_copy(
-                update={"source": record}
-            ),
-        )
+    elif manifest.source != record or _failed_at_source(manifest):
+        if manifest.source.fingerprint != record.fingerprint:
+            change = "changed"
+        else:
+            change = "moved" if manifest.source != record else "unchanged"
+        manifest = store.update_manifest(document.key, lambda m: _with_source(m, document.key, record))
     else:
         change = "unchanged"
     states = document_states(store, manifest, config)
     return Work(document.key, change, stages_to_run(states), states)
 
 
-def refresh_source(store: Store, key: str) -> Manifest:
+def _with_source(manifest: Manifest | None, key: str, source: SourceRecord) -> Manifest:
+    if manifest is None:
+        return Manifest(document_key=key, source=source)
+    failure = None if _failed_at_source(manifest) else manifest.failure
+    return manifest.model_copy(update={"source": source, "failure": failure})
+
+
+def _failed_at_source(manifest: Manifest) -> bool:
+    return manifest.failure is not None and manifest.failure.stage == SOURCE_STAGE
+
+
+def refresh_source(store: Store, key: str, *, trust_times: bool = False) -> Manifest:
     """Fingerprint the file of a registered document again and record what it is now.
 
+    With `trust_times` a file whose size and time are as recorded counts as unchanged.
     Raises SourceChanged where it is gone, UnreadableDocument where it may not be read.
     """
     manifest = store.manifest(key)
@@ -123,25 +137,30 @@ def refresh_source(store: Store, key: str) -> Manifest:
         raise SourceChanged(
             "this home does not know the document", key=key, remedy="Run `drac run SOURCE` to register it."
         )
-    path = manifest.source.local_path
+    path, known = manifest.source.local_path, manifest.source
+    if trust_times and not _failed_at_source(manifest):
+        with contextlib.suppress(OSError):
+            stat = path.stat()
+            if (stat.st_size, stat.st_mtime) == (known.size, known.modified):
+                return manifest
     fingerprint, stat = hash_file(path)
-    source = manifest.source.model_copy(
+    source = known.model_copy(
         update={"fingerprint": fingerprint, "size": stat.st_size, "modified": stat.st_mtime}
     )
-    if source == manifest.source:
+    if source == known and not _failed_at_source(manifest):
         return manifest
-    return store.update_manifest(key, lambda m: (m or manifest).model_copy(update={"source": source}))
+    return store.update_manifest(key, lambda m: _with_source(m, key, source))
 
 
 def source_failure(store: Store, key: str, error: DocumentError) -> DocumentOutcome:
     """The outcome of a document whose file could not be taken in; recorded in its manifest."""
     failure = FailureRecord(
-        stage="source_document", kind=error.kind, cause=error.cause, remedy=error.remedy, at=now()
+        stage=SOURCE_STAGE, kind=error.kind, cause=error.cause, remedy=error.remedy, at=now()
     )
     manifest = store.manifest(key)
     if manifest is not None:
         store.update_manifest(key, lambda m: (m or manifest).model_copy(update={"failure": failure}))
-    return DocumentOutcome(key, [StageOutcome("source_document", "failed", failure=failure)])
+    return DocumentOutcome(key, [StageOutcome(SOURCE_STAGE, "failed", failure=failure)])
 
 
 def _refuse_collisions(root: Path, keys: Iterable[str], known: dict[str, Manifest]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drac_pipeline.config import DracConfig, load_config
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.store.manifest import path_of_text, path_text
 from drac_pipeline.store.store import Store
 
 HOME_VARIABLE = "DRAC_HOME"
@@ -39,6 +40,27 @@ class Home:
     def config(self) -> DracConfig:
         """The settings in `drac.toml`, read once. Raises ConfigError."""
         return load_config(self.path)
+
+    def sources(self) -> list[Path]:
+        """The folders and files that documents were taken in from, in the order of first use."""
+        try:
+            lines = self._sources_file.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        return [path_of_text(line) for line in dict.fromkeys(lines) if line.strip()]
+
+    def remember_source(self, path: Path) -> None:
+        """Have `sources` name the path from now on. To forget one, take its line out of the file."""
+        path = path.expanduser().absolute()
+        if path not in self.sources():
+            self.path.mkdir(parents=True, exist_ok=True)
+            text = path.as_uri() if "\n" in str(path) else path_text(path)
+            with self._sources_file.open("a", encoding="utf-8") as f:
+                f.write(f"{text}\n")  # one write of a line: two runs at once do not mix
+
+    @property
+    def _sources_file(self) -> Path:
+        return self.path / "sources.txt"
 
     @property
     def fingerprint_cache(self) -> Path:

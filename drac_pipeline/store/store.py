@@ -98,10 +98,19 @@ class Store:
             temporary.unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def _locked(self, key: str) -> Iterator[None]:
+    def working_on(self, key: str) -> Iterator[None]:
+        """Be the only one who runs stages of the document; waits for whoever does.
+
+        Two runs on one document would do it twice, and each delete files that the other reads.
+        """
+        with self._locked(key, ".work-lock"):
+            yield
+
+    @contextlib.contextmanager
+    def _locked(self, key: str, name: str = ".lock") -> Iterator[None]:
         folder = self.document_dir(key)
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / ".lock").open("w") as lock:
+        with (folder / name).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

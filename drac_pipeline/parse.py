@@ -11,7 +11,7 @@ underline or one of the pipeline's own comments belongs to exactly one element.
 Where it departs from CommonMark: only `<!-- page N -->` and `<!-- drac:… -->` are comments
 (any other is text, since a page may print one); indentation makes no code; a setext
 heading has one line of text and at least two underline characters; `#` without text is
-text; a fence that is never closed ends at the next page; an item is nested if it is
+text; a fence ends at the next page if it is never closed; an item is nested if it is
 indented by two columns more than the one above.
 """
 
@@ -71,6 +71,7 @@ class _Scanner:
         self.markdown = markdown
         self.lines = _lines(markdown)
         self.closers = _closing_fences(markdown, self.lines)
+        self.last_close = markdown.rfind("-->")
         self.row_starts = {s.start for s in spans if s.table_id is not None}
         self.row_ends = {s.end for s in spans if s.table_id is not None}
         self.blocks: list[_Block] = []
@@ -100,15 +101,10 @@ class _Scanner:
                 self.open = None
             self.after_blank = True
             return i + 1
-        if match := _COMMENT.match(text):
-            rest = self._comment(start, match)
-            if rest is not None:
-                # What follows the comment on its line, or lines the comment swallowed.
-                while i < len(self.lines) and self.lines[i][1] <= rest:
-                    i += 1
-                if i < len(self.lines) and self.lines[i][0] < rest:
-                    self.lines[i] = (rest, self.lines[i][1])
-                return i
+        comment = _COMMENT.match(text)
+        if comment and (close := self._comment_end(start, comment)):
+            self._take_comment(start, close, comment)
+            return self._past(i, close)
         after_blank, self.after_blank = self.after_blank, False
         if match := _FENCE.match(text):
             return self._fence(i, match)
@@ -122,41 +118,42 @@ class _Scanner:
         self._text(start, end, text, after_blank)
         return i + 1
 
-    def _comment(self, start: int, match: re.Match[str]) -> int | None:
-        """Notes a comment of ours; gives where it ends, or None if it never does."""
+    def _comment_end(self, start: int, match: re.Match[str]) -> int:
+        """Where a comment of ours ends; 0 if it never does."""
+        if match[1]:
+            return start + match.end()
+        return self.markdown.find("-->", start) + 3 if start < self.last_close else 0
+
+    def _take_comment(self, start: int, end: int, match: re.Match[str]) -> None:
+        """Turns the page, or adds an error marker."""
+        self.open = None
+        begin = start + match[0].index("<")
         if match[1]:
             self.page = int(match[1])
-            self.open = None
-            return start + match.end()
-        close = self.markdown.find("-->", start)
-        if close < 0:
-            return None
-        begin = start + match[0].index("<")
-        end = close + 3
-        self.open = None
-        if error := _ERROR.match(self.markdown, begin):
+        elif error := _ERROR.match(self.markdown, begin):
             self._close_list()
             first = int(error[1] or self.page)
             last = max(first, int(error[2] or first))
             self._add(ElementKind.ERROR, begin, end, page=first, page_end=last)
             self.page = max(self.page, last)
-        return end
+
+    def _past(self, i: int, position: int) -> int:
+        """The first line that goes on after `position`, shortened to what does."""
+        while i < len(self.lines) and self.lines[i][1] <= position:
+            i += 1
+        if i < len(self.lines) and self.lines[i][0] < position:
+            self.lines[i] = (position, self.lines[i][1])
+        return i
 
     def _fence(self, i: int, match: re.Match[str]) -> int:
-        start = self.lines[i][0]
         in_list = bool(self.columns) and _columns(match[0][: match.start(1)]) >= _NESTED_COLUMNS
         if not in_list:
             self._close_list()
-        last = self._fence_end(i, match[1])
-        block = self._add(
-            ElementKind.CODE, start, self.lines[last][1], group=f"l{self.lists}" if in_list else ""
-        )
-        self._pages_within(block, i, last)
         self.open = None
-        return last + 1
+        return self._code(i, self._fence_end(i, match[1]), f"l{self.lists}" if in_list else "")
 
     def _fence_end(self, i: int, fence: str) -> int:
-        """The line that closes the fence opened on line `i`; without one, the page's last line."""
+        """The line that closes the fence opened on line `i`; without one, the last before a comment."""
         closed = self.closers[fence[0]][i + 1] >= len(fence)
         for j in range(i + 1, len(self.lines)):
             text = self.markdown[slice(*self.lines[j])]
@@ -164,15 +161,40 @@ class _Scanner:
                 match = _FENCE_END.match(text)
                 if match and match[1][0] == fence[0] and len(match[1]) >= len(fence):
                     return j
-            elif _PAGE.match(text):
+            elif _COMMENT.match(text):
                 return j - 1
         return len(self.lines) - 1
 
-    def _pages_within(self, block: _Block, first: int, last: int) -> None:
-        for j in range(first + 1, last + 1):
-            if match := _PAGE.match(self.markdown[slice(*self.lines[j])]):
-                self.page = int(match[1])
-        block.page_end = self.page
+    def _code(self, first: int, last: int, group: str, item: _Block | None = None) -> int:
+        """Takes the lines of a fence, as code or as the end of `item`; gives the next line.
+
+        Comments of ours cut it: code over a page break is two elements, and no comment is text.
+        """
+        begin, i = first, first + 1
+        while i <= last:
+            start, end = self.lines[i]
+            comment = _COMMENT.match(self.markdown[start:end])
+            close = self._comment_end(start, comment) if comment else 0
+            if comment is None or not close:
+                i += 1
+                continue
+            self._code_part(begin, i, group, item)
+            item = None
+            self._take_comment(start, close, comment)
+            begin = i = self._past(i, close)
+        self._code_part(begin, last + 1, group, item)
+        return max(i, last + 1)
+
+    def _code_part(self, begin: int, stop: int, group: str, item: _Block | None) -> None:
+        while begin < stop and not self.markdown[slice(*self.lines[begin])].strip():
+            begin += 1
+        if begin == stop:
+            return
+        end = self.lines[stop - 1][1]
+        if item is not None:
+            item.end = self._trimmed(end, item.start)
+        else:
+            self._add(ElementKind.CODE, self.lines[begin][0], end, group=group)
 
     def _setext(self, text: str) -> bool:
         """True if the line underlines the one-line paragraph above, which becomes a heading."""
@@ -224,10 +246,7 @@ class _Scanner:
         item = self._add(ElementKind.LIST_ITEM, start, end, level=len(self.columns), group=f"l{self.lists}")
         self.open = item
         if match[4] and (fence := _FENCE.match(match[4])):
-            last = self._fence_end(i, fence[1])
-            self._pages_within(item, i, last)
-            item.end = self._trimmed(self.lines[last][1], start)
-            return last + 1
+            return self._code(i, self._fence_end(i, fence[1]), item.group, item)
         return i + 1
 
     def _text(self, start: int, end: int, text: str, after_blank: bool) -> None:

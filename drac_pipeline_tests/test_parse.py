@@ -93,10 +93,20 @@ def test_a_fence_never_closed_ends_with_its_page():
     assert [e.page_start for e in elements] == [0, 2, 2]
 
 
-def test_code_over_a_page_break_is_one_element_on_two_pages():
-    (code, after) = parse_markdown("<!-- page 1 -->\n```\na\n<!-- page 2 -->\nb\n```\nText.")
-    assert (code.kind, code.page_start, code.page_end) == (CODE, 1, 2)
-    assert (after.text, after.page_start) == ("Text.", 2)
+def test_code_over_a_page_break_is_cut_there_so_that_no_comment_is_text():
+    elements = parse_markdown("<!-- page 1 -->\n```\na\n<!-- page 2 -->\n\n# b\n```\nText.")
+    assert [(e.kind, e.text, e.page_start, e.page_end) for e in elements] == [
+        (CODE, "```\na", 1, 1),
+        (CODE, "# b\n```", 2, 2),
+        (PARAGRAPH, "Text.", 2, 2),
+    ]
+
+
+@pytest.mark.parametrize("close", ["```\n", ""])
+def test_an_error_marker_is_one_in_code_too(close):
+    marker = "<!-- drac:error pages=2 -->"
+    elements = parse_markdown(f"```\na\n{marker}\n{close}")
+    assert [(e.kind, e.text) for e in elements][:2] == [(CODE, "```\na"), (ERROR, marker)]
 
 
 def test_nested_list_is_one_group_with_depths():
@@ -226,8 +236,9 @@ def test_every_line_is_in_one_element_and_every_text_is_its_slice(markdown):
     left = COMMENT.sub("", uncovered(markdown, elements))
     # hashes of headings, rules and underlines are all that may be left
     assert not re.sub(r"[#=\-*_\s]", "", left), left
-    contents = [e for e in elements if e.kind is not ERROR]
-    assert all(COMMENT.fullmatch(e.text) is None for e in contents)
+    # a marker is a comment where it begins a line
+    lines = [line for e in elements if e.kind is not ERROR for line in re.split("[\\r\\n]", e.text)]
+    assert not any(COMMENT.match(line.strip()) for line in lines)
 
 
 @settings(max_examples=100, deadline=None, database=None)

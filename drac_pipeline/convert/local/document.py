@@ -21,6 +21,7 @@ from drac_pipeline.convert.local.table_zones import ruled_tables, unruled_tables
 from drac_pipeline.convert.local.text_layer import PageText, Segment, read_page
 from drac_pipeline.convert.local.writer import Writer
 from drac_pipeline.convert.markers import format_error_marker
+from drac_pipeline.convert.ocr import read_with_ocr
 from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocument
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
 
@@ -114,26 +115,11 @@ def _read(document: pymupdf.Document, n: int, config: ConvertConfig) -> tuple[Pa
         text = read_page(page, n + 1)
     except Exception as e:
         return None, PageReport(page=n + 1, reader="none", confidence=0.0, error=f"page cannot be read: {e}")
-    if text.segments:
-        return text, PageReport(page=n + 1, reader="text layer", reason="the page has a text layer")
-    if _blank(page):
-        return None, PageReport(page=n + 1, reader="none", reason="no ink on the page", blank=True)
-    return None, PageReport(
-        page=n + 1,
-        reader="none",
-        reason="no text layer" if config.ocr else "no text layer, and OCR is off",
-        confidence=0.0,
-        error="the page has ink but no text",
-    )
-
-
-def _blank(page: pymupdf.Page) -> bool:
-    """No pixel differs clearly from the paper, decided on a small grey rendering."""
-    rect = page.rect
-    zoom = min(1.0, 600 / max(rect.width, rect.height, 1))
-    pix = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csGRAY, alpha=False)
-    samples = pix.samples
-    return max(samples) - min(samples) < 24 if samples else True
+    try:
+        found = read_with_ocr(page, text, config)
+    except Exception as e:
+        return None, PageReport(page=n + 1, reader="none", confidence=0.0, error=f"OCR failed: {e}")
+    return found.page, found.report
 
 
 def _outline(document: pymupdf.Document) -> dict[int, list[tuple[int, str]]]:

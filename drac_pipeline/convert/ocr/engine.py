@@ -43,7 +43,7 @@ class Reading:
     @property
     def words(self) -> list[tuple[int, int]]:
         """(first, end) of each word."""
-        return list(zip(self.starts, [*self.starts[1:], len(self.chars)], strict=True))
+        return list(zip(self.starts, [*self.starts[1:], len(self.chars)][: len(self.starts)], strict=True))
 
     @property
     def text(self) -> str:
@@ -114,8 +114,8 @@ def _reading(text: str, info: Any) -> Reading:
     characters stand wide apart, which letter-spaced titles do.
     """
     chars = "".join(text.split())
-    columns = [c for word in info.word_cols for c in word] if info is not None else []
-    if not chars or len(columns) != len(chars):
+    columns = [] if info is None else [c for word in info.word_cols for c in word]
+    if info is None or not chars or len(columns) != len(chars):
         return Reading("", [], [], [])
     scores = [s for s, c in zip(info.confs, text, strict=False) if not c.isspace()]
     span = info.line_txt_len or 1.0
@@ -137,4 +137,4 @@ def cut(image: Image, quad: Quad, turns: int = 0) -> Image:
     out = cv2.warpPerspective(
         image, matrix, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
     )
-    return np.ascontiguousarray(np.rot90(out, turns)) if turns else np.asarray(out, np.uint8)
+    return np.ascontiguousarray(np.rot90(np.asarray(out, np.uint8), turns))

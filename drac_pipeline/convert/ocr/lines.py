@@ -39,7 +39,7 @@ class Line:
 
 def measure(mask: Image, grey: Image, quad: Quad, reading: Reading, scale: float) -> Line:
     """Words and metrics of one line; `mask` is the page's ink without ruling lines."""
-    ink = cut(mask * 255, quad) > 127
+    ink = np.asarray(cut(np.asarray(mask * 255, np.uint8), quad) > 127, np.bool_)
     width, height = sides(quad)
     columns = np.flatnonzero(ink.any(axis=0))
     n_rows, n_columns = ink.shape

@@ -38,7 +38,8 @@ def render(page: pymupdf.Page, dpi: int) -> tuple[Image, float]:
     scale = min(dpi / 72, (MAX_PIXELS / area) ** 0.5)
     pix = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
     image = np.frombuffer(pix.samples_mv, np.uint8).reshape(pix.height, pix.stride)
-    return np.ascontiguousarray(image[:, : pix.width * 3].reshape(pix.height, pix.width, 3)), scale
+    # a copy: the samples go with the pixmap
+    return image[:, : pix.width * 3].reshape(pix.height, pix.width, 3).copy(), scale
 
 
 def ink(page: pymupdf.Page) -> Ink:
@@ -49,7 +50,7 @@ def ink(page: pymupdf.Page) -> Ink:
     if not pix.width or not pix.height:
         return Ink(True, 0, 0.0)
     grey = np.frombuffer(pix.samples_mv, np.uint8).reshape(pix.height, pix.stride)[:, : pix.width]
-    return judge(np.ascontiguousarray(grey))
+    return judge(grey.copy())
 
 
 def judge(grey: Image) -> Ink:
@@ -79,11 +80,9 @@ def judge(grey: Image) -> Ink:
 
 def ink_mask(grey: NDArray[np.uint8], window: int) -> Image:
     """1 where a pixel is darker than the paper around it (`window` pixels)."""
-    paper = (
-        cv2.medianBlur(
-            cv2.dilate(grey, np.ones((9, 9), np.uint8)), min(window, 2 * (min(grey.shape) // 2) - 1, 99)
-        )
-        if min(grey.shape) > 3
-        else np.full_like(grey, grey.max())
-    )
+    if min(grey.shape) < 4:
+        return (grey < 128).astype(np.uint8)
+    # letters are closed over first, else dense print pulls the median down
+    side = min(window, 2 * (min(grey.shape) // 2) - 1, 99) | 1
+    paper = cv2.medianBlur(cv2.dilate(grey, np.ones((9, 9), np.uint8)), side)
     return (grey.astype(np.int16) < paper.astype(np.int16) - _CONTRAST).astype(np.uint8)

@@ -52,8 +52,7 @@ def split_at_rules(quads: list[Quad], vertical: list[Rule], scale: float) -> lis
         at = sorted(
             r.x0
             for r in vertical
-            if x0 + 0.5 * height < r.x0 < x1 - 0.5 * height
-            and min(r.y1, y1) - max(r.y0, y0) > 0.7 * height
+            if x0 + 0.5 * height < r.x0 < x1 - 0.5 * height and min(r.y1, y1) - max(r.y0, y0) > 0.7 * height
         )
         rest = q
         for x in at:
@@ -103,7 +102,9 @@ def _in_text(r: Rule, boxes: list[tuple[float, float, float, float]]) -> bool:
     for x0, y0, x1, y1 in boxes:
         if horizontal:
             # an underline lies at the box's lower edge: no border either, it belongs to the words
-            inside = min(r.x1, x1) - max(r.x0, x0) if y0 + 0.1 * (y1 - y0) < r.y0 < y1 - 0.1 * (y1 - y0) else 0
+            inside = (
+                min(r.x1, x1) - max(r.x0, x0) if y0 + 0.1 * (y1 - y0) < r.y0 < y1 - 0.1 * (y1 - y0) else 0
+            )
         else:
             inside = min(r.y1, y1) - max(r.y0, y0) if x0 < r.x0 < x1 else 0
         if inside > 0.7 * length:

@@ -159,6 +159,4 @@ def _straighten(page: Upright, angle: float) -> Upright:
 
 def _chain(outer: Affine, inner: Affine) -> Affine:
     """First `inner`, then `outer`."""
-    return outer[:, :2] @ np.hstack([inner[:, :2], inner[:, 2:]]) + np.hstack(
-        [np.zeros((2, 2)), outer[:, 2:]]
-    )
+    return np.hstack([outer[:, :2] @ inner[:, :2], outer[:, :2] @ inner[:, 2:] + outer[:, 2:]])

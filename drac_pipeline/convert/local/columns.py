@@ -142,8 +142,8 @@ def _grow(rows: list[Row | Block], i: int, x0: float, x1: float) -> tuple[int, t
         if not inner:
             return best
         j += 1
-        if j >= len(rows):
-            return best
+        if j >= len(rows) or rows[j].y0 - max(r.y1 for r in seen[-6:]) > 2.6 * size:
+            return best  # white space over all columns ends the band
         gaps = _gaps(rows[j], x0, x1)
         free = [
             (max(a[0], b[0]), min(a[1], b[1]))

@@ -51,7 +51,9 @@ _PARTICIPLE = re.compile(r"\w{3,}(?:ed|ing|ent|ant)")
 
 def clean_text(text: str) -> str:
     """Ligatures as letters, soft hyphens and odd spaces out, NFC."""
-    return unicodedata.normalize("NFC", text.translate(_TABLE))
+    if "↵" in text:  # TeX's ff without a Unicode map
+        text = re.sub(r"(?<=[a-z])↵(?=[a-z])", "ff", text)
+    return unicodedata.normalize("NFC", text.translate(_TABLE).replace("‘‘", "“").replace("’’", "”"))
 
 
 def count_words(texts: Iterable[str], into: dict[str, int]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 
-from drac_pipeline.convert.local.rows import Row, numeric, visual_rows
+from drac_pipeline.convert.local.rows import Row, visual_rows
 from drac_pipeline.convert.local.text_layer import PageText
 from drac_pipeline.model.conversion import Dropped, DropReason
 
@@ -31,51 +32,102 @@ class Edge:
 
 def drop_running(pages: list[PageText]) -> list[Dropped]:
     """Take running rows out of the pages' segments and say what was taken."""
-    edges = [e for p in pages for e in _edges(p)]
-    groups: dict[tuple[bool, str], list[Edge]] = defaultdict(list)
-    for e in edges:
-        groups[e.top, e.key].append(e)
-    running: set[int] = set()
-    reasons: dict[int, DropReason] = {}
-    n = len(pages)
-    for (top, _key), found in groups.items():
-        clusters = _by_height(found)
-        for members in clusters:
-            on = {e.page.page for e in members}
-            if len(on) >= 2 and (len(on) >= 3 or n <= 6 or len(on) >= 0.3 * n):
-                for e in members:
-                    if _is_table_header(e):
-                        continue
-                    running.add(id(e.row))
-                    reasons[id(e.row)] = "running header" if top else "running footer"
-    numbers = _page_numbers(edges, n)
+    by_page = {id(p): _edges(p) for p in pages}
+    edges = [e for found in by_page.values() for e in found]
+    reasons, titles = _repeated(edges, len(pages))
+    numbers = _page_numbers(edges, len(pages))
+    heights = {(e.top, e.y) for e in edges if id(e.row) in reasons or id(e.row) in numbers}
     dropped: list[Dropped] = []
     for p in pages:
-        own = [e for e in edges if e.page is p]
         gone: set[int] = set()
         for top in (True, False):
             # from the edge inwards: a row is running only if all beyond it are
-            outer = sorted((e for e in own if e.top == top), key=lambda e: e.y if top else -e.y)
-            depth = 0
-            for k, e in enumerate(outer):
+            outer = sorted((e for e in by_page[id(p)] if e.top == top), key=lambda e: e.y if top else -e.y)
+            lone = _lone_rows(p, outer, alone=len(pages) <= 2, heights=heights)
+            for e in outer:
                 reason: DropReason | None = reasons.get(id(e.row))
-                if (
-                    PAGE_NUMBER.fullmatch(e.row.text.strip())
-                    and (id(e.row) in numbers or id(e.row) in running)
-                ) or (reason is None and id(e.row) in numbers):
+                if id(e.row) in numbers or (reason and PAGE_NUMBER.fullmatch(e.row.text.strip())):
                     reason = "page number"
-                if reason is None and k <= 1 and _isolated(e, outer, k):
+                elif reason is None and id(e.row) in lone and id(e.row) not in titles:
                     reason = "running header" if top else "running footer"
                 if reason is None:
-                    depth += 1
-                    if depth > 0:
-                        break
-                    continue
+                    break
                 gone.update(id(s) for s in e.row.segments)
                 dropped.append(Dropped(page=p.page, text=e.row.text, reason=reason))
         if gone:
             p.segments = [s for s in p.segments if id(s) not in gone]
     return dropped
+
+
+def _repeated(edges: list[Edge], n_pages: int) -> tuple[dict[int, DropReason], set[int]]:
+    """(rows to drop with the reason, rows that are kept as titles): rows whose text stands at the same height on several pages.
+
+    One that stands close over the text below it is the title of what the pages hold: its
+    first occurrence is kept.
+    """
+    groups: dict[tuple[bool, str], list[Edge]] = defaultdict(list)
+    for e in edges:
+        groups[e.top, e.key].append(e)
+    reasons: dict[int, DropReason] = {}
+    titles: set[int] = set()
+    for (top, _), found in groups.items():
+        for members in _by_height(found):
+            on = {e.page.page for e in members}
+            if len(on) < 2 or (len(on) < 3 and n_pages > 6 and len(on) < 0.3 * n_pages):
+                continue
+            members = [e for e in members if not _is_table_header(e)]
+            members.sort(key=lambda e: e.page.page)
+            if top and members and _body_gap(members[0]) < 2.3:
+                titles.add(id(members[0].row))
+                members = members[1:]
+            for e in members:
+                reasons[id(e.row)] = "running header" if top else "running footer"
+    return reasons, titles
+
+
+def _body_gap(e: Edge) -> float:
+    """The widest gap between this row and the text well below it, in type sizes."""
+    rows = sorted({round(s.base, 1) for s in e.page.segments if s.base >= e.row.base - 1})
+    near = [y for y in rows if y < e.row.base + 60]
+    gaps = [b - a for a, b in itertools.pairwise(near)]
+    after = [y for y in rows if y >= e.row.base + 60]
+    if near and after:
+        gaps.append(after[0] - near[-1])
+    return max(gaps, default=99.0) / max(1.0, e.row.size)
+
+
+def _lone_rows(
+    page: PageText, outer: list[Edge], *, alone: bool, heights: set[tuple[bool, float]]
+) -> set[int]:
+    """Up to three short lines in the page's margin with a clear gap to the text.
+
+    Judged so only where there are no pages to compare with, or where other pages have
+    their running rows at the same height.
+    """
+    sizes = sorted(s.size for s in page.segments)
+    body = sizes[len(sizes) // 2] if sizes else 10.0
+    margin = 0.078 * page.height
+    found: list[Edge] = []
+    for e in outer[:3]:
+        inside = e.row.base < margin if e.top else e.row.base > page.height - margin
+        ends = (e.row.segments[0].text, e.row.segments[-1].text)
+        numbered = len(e.row.segments) > 1 and any(PAGE_NUMBER.fullmatch(t) for t in ends)
+        same = any((e.top, e.y + d) in heights for d in (-1, 0, 1))
+        if (
+            not (inside or numbered)
+            or not (alone or same)
+            or len(e.row.text) > 160
+            or e.row.size > 1.2 * body
+        ):
+            break
+        found.append(e)
+        if _next_gap(e) > 1.7:
+            left = {id(s) for x in found for s in x.row.segments}
+            rest = [s for s in page.segments if id(s) not in left]
+            # something must remain: a page of one line is that line
+            middle = any(margin < s.base < page.height - margin for s in rest)
+            return {id(x.row) for x in found} if middle else set()
+    return set()
 
 
 def _edges(page: PageText) -> list[Edge]:
@@ -132,22 +184,3 @@ def _page_numbers(edges: list[Edge], n_pages: int) -> set[int]:
             ):
                 out.add(id(e.row))
     return out
-
-
-def _isolated(e: Edge, outer: list[Edge], k: int) -> bool:
-    """A short line of its own in the page's margin, smaller or no larger than the text.
-
-    Only a page without neighbours to compare with is judged so.
-    """
-    page = e.page
-    margin = 0.075 * page.height
-    inside = e.row.base < margin if e.top else e.row.base > page.height - margin
-    if not inside or len(e.row.text) > 160:
-        return False
-    rest = [s.size for s in page.segments]
-    rest.sort()
-    body = rest[len(rest) // 2] if rest else e.row.size
-    if e.row.size > 1.15 * body or (len(page.segments) < 4 and numeric(e.row.text)):
-        return False
-    del outer, k
-    return _next_gap(e) > 1.7

@@ -164,16 +164,52 @@ def read_page(page: pymupdf.Page, number: int) -> PageText:
     out = _frame(page, number, turn)
     frames = {turn: out}
     order = 0
+    total = sum(turns.values())
     for line in lines:
         direction = _quarter(line["dir"])
+        slanted = max(abs(line["dir"][0]), abs(line["dir"][1])) < 0.97
+        if slanted or (direction != turn and turns[direction] < 0.12 * total and not _at_edge(line, out)):
+            # a slanted or upright header cell: it stands over its column at its lower end
+            order = _read_turned(line, order, out)
+            continue
         frame = frames.get(direction)
         if frame is None:
             frame = frames[direction] = _frame(page, number, direction)
             out.side.append(frame)
         order = _read_line(line, direction, order, frame)
     _drop_doubles(out)
+    _join_drop_caps(out)
     _read_rules(page, out)
     return out
+
+
+def _at_edge(line: dict[str, Any], page: PageText) -> bool:
+    """The line lies in the page's outer tenth, where stamps are."""
+    ax, ay = _turned(line["bbox"][0], line["bbox"][1], page.turn, *page.size)
+    bx, by = _turned(line["bbox"][2], line["bbox"][3], page.turn, *page.size)
+    x, y = (ax + bx) / 2 / page.width, (ay + by) / 2 / page.height
+    return not (0.1 < x < 0.9 and 0.06 < y < 0.94)
+
+
+def _read_turned(line: dict[str, Any], order: int, out: PageText) -> int:
+    """A line at an angle as one narrow segment at its lower end."""
+    chars = [c for s in line["spans"] for c in s["chars"]]
+    text = "".join(c["c"] for c in chars).split()
+    if not text:
+        return order
+    points = [_turned(*c["origin"], out.turn, *out.size) for c in chars]
+    size = max(s["size"] for s in line["spans"])
+    span = line["spans"][0]
+    low = max(points, key=lambda p: p[1])
+    rising = points[-1][1] < points[0][1]
+    x0 = low[0] - (size if rising and abs(points[-1][0] - points[0][0]) < 1 else 0)
+    width = size / len(text)
+    words = [Word(t, x0 + k * width, x0 + (k + 0.9) * width) for k, t in enumerate(text)]
+    out.n_chars += sum(map(len, text))
+    out.segments.append(
+        Segment(words, low[1], size, span["font"], _bold(span), bool(span["flags"] & ITALIC), order, out)
+    )
+    return order + 1
 
 
 def _frame(page: pymupdf.Page, number: int, turn: tuple[int, int]) -> PageText:
@@ -189,6 +225,30 @@ def _frame(page: pymupdf.Page, number: int, turn: tuple[int, int]) -> PageText:
         display=(rect.width, rect.height),
         size=(box.width, box.height),
     )
+
+
+def _join_drop_caps(page: PageText) -> None:
+    """A large first letter over several lines belongs to the first word beside it."""
+    if len(page.segments) < 8:
+        return
+    sizes = sorted(s.size for s in page.segments)
+    body = sizes[len(sizes) // 2]
+    for cap in [s for s in page.segments if s.size > 1.8 * body and len(s.text) == 1 and s.text.isupper()]:
+        beside = [
+            s
+            for s in page.segments
+            if s is not cap
+            and -0.3 * cap.size < s.x0 - cap.x1 < 0.6 * cap.size
+            and cap.base - 1.1 * cap.size < s.base < cap.base + 0.3 * s.size
+            and s.size < 0.6 * cap.size
+        ]
+        if len(beside) < 2:
+            continue
+        first = min(beside, key=lambda s: s.base)
+        word = first.words[0]
+        if word.text[0].islower() or word.text[0].isupper():
+            first.words[0] = Word(cap.text + word.text, word.x0, word.x1)
+            page.segments.remove(cap)
 
 
 def _drop_doubles(page: PageText) -> None:

@@ -7,6 +7,7 @@ of a page are compared, for a scan's lines differ by a pixel where the print did
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import cv2
@@ -17,73 +18,85 @@ from drac_pipeline.convert.local.text_layer import SPLIT_GAP, PageText, Segment,
 from drac_pipeline.convert.ocr.engine import Image, Quad, Reading, cut
 from drac_pipeline.convert.ocr.upright import sides
 
+Flags = NDArray[np.bool_]
+
 _TALL = frozenset("bdfhklßþ") | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ÄÖÜÉÈÊÀÂÇÑ&%$£€/()[]{}|!?#")
 _FLAT = frozenset("acemnorsuvwxz")
 _CAP, _X = 0.70, 0.49  # heights of capitals and of small letters, in em
-_BOLD = 1.32  # times the page's stroke width
+_BOLD = 1.22  # times the page's stroke width; upright print of one weight stays within 1.1
 _SAME_SIZE = 0.13
 
 
 @dataclass(slots=True)
 class Line:
-    """A line in page points: words with their places, and what its ink says."""
+    """A line in page points: words with their places, and what its ink says.
+
+    `low` and `high` are the heights of small letters and of capitals as measured, 0
+    where the line has too few of them; `stroke` is the width of its strokes.
+    """
 
     words: list[Word]
     base: float
-    size: float
-    stroke: float  # in em
+    low: float
+    high: float
+    stroke: float
     score: float
     n: int
     tilted: bool = False
+    size: float = 0.0
 
 
 def measure(mask: Image, grey: Image, quad: Quad, reading: Reading, scale: float) -> Line:
     """Words and metrics of one line; `mask` is the page's ink without ruling lines."""
-    ink = np.asarray(cut(np.asarray(mask * 255, np.uint8), quad) > 127, np.bool_)
-    width, height = sides(quad)
-    columns = np.flatnonzero(ink.any(axis=0))
-    n_rows, n_columns = ink.shape
+    flat_mask = cut(mask, quad)
+    soft = 255.0 - cut(grey, quad).astype(np.float64)
+    paper = float(np.median(soft))
+    # the soft edges of letters place a line more exactly than a pixel does
+    ink = np.where(cv2.dilate(flat_mask, np.ones((3, 3), np.uint8)) > 0, np.maximum(soft - paper, 0), 0.0)
+    hard: Flags = flat_mask > 0
+    n_rows, n_columns = hard.shape
     tl, tr, _, bl = (p.astype(float) for p in quad)
     along, down = (tr - tl), (bl - tl)
 
-    edges = _word_edges(ink, columns, reading)
+    gaps = _gaps(hard, reading)
+    starts = _starts(reading, gaps, n_rows)
+    columns = np.flatnonzero(hard.any(axis=0))
+    lefts = [float(columns[0]) if len(columns) else 0.0, *(gaps[k - 1][1] for k in starts[1:])]
+    rights = [*(gaps[k - 1][0] for k in starts[1:]), float(columns[-1] + 1) if len(columns) else n_columns]
     words = []
-    for (a, b), (left, right) in zip(reading.words, edges, strict=True):
-        x0 = float(tl[0] + along[0] * left / n_columns + down[0] / 2)
-        x1 = float(tl[0] + along[0] * right / n_columns + down[0] / 2)
-        words.append(Word(reading.chars[a:b], x0 / scale, max(x1, x0 + 1) / scale))
-    base_row, em, stroke = _type(ink, cut(grey, quad), reading, n_rows)
+    for a, b, left, right in zip(starts, [*starts[1:], len(reading.chars)], lefts, rights, strict=True):
+        x0 = float(tl[0] + along[0] * left / n_columns + down[0] / 2) / scale
+        x1 = float(tl[0] + along[0] * right / n_columns + down[0] / 2) / scale
+        words.append(Word(reading.chars[a:b], x0, max(x1, x0 + 0.5)))
+    base, low, high = _heights(ink, reading)
+    point = sides(quad)[1] / n_rows / scale
     middle = (tl + tr) / 2
-    base = float(middle[1] + down[1] * base_row / n_rows)
     return Line(
         words=words,
-        base=base / scale,
-        size=max(em * height / n_rows / scale, 2.0),
-        stroke=stroke,
+        base=float(middle[1] + down[1] * base / n_rows) / scale,
+        low=low * point,
+        high=high * point,
+        stroke=_stroke(ink, hard) * point,
         score=reading.score,
         n=len(reading.chars),
-        tilted=abs(float(along[1])) > 0.05 * width,
+        tilted=abs(float(along[1])) > 0.05 * sides(quad)[0],
     )
 
 
-def _word_edges(ink: NDArray[np.bool_], columns: NDArray[np.intp], r: Reading) -> list[tuple[float, float]]:
-    """Where words begin and end, in the line image: at the widest gap between two words."""
+def _gaps(ink: Flags, r: Reading) -> list[tuple[float, float]]:
+    """The widest free run between each two characters, in columns of the line image."""
     n = ink.shape[1]
     free = ~ink.any(axis=0)
-    first = float(columns[0]) if len(columns) else 0.0
-    last = float(columns[-1] + 1) if len(columns) else float(n)
-    starts, ends = [first], []
-    for (_, end), (begin, _) in zip(r.words, r.words[1:], strict=False):
-        a, b = int(r.centres[end - 1] * n), int(np.ceil(r.centres[begin] * n))
-        gap = _widest(free[a:b])
-        left, right = (a + gap[0], a + gap[1]) if gap else ((a + b) / 2, (a + b) / 2)
-        ends.append(float(left))
-        starts.append(float(right))
-    ends.append(last)
-    return list(zip(starts, ends, strict=True))
+    out = []
+    for one, two in itertools.pairwise(r.centres):
+        a, b = int(one * n), int(np.ceil(two * n))
+        run = _widest(free[a:b])
+        middle = (one + two) / 2 * n
+        out.append((float(a + run[0]), float(a + run[1])) if run else (middle, middle))
+    return out
 
 
-def _widest(free: NDArray[np.bool_]) -> tuple[int, int] | None:
+def _widest(free: Flags) -> tuple[int, int] | None:
     best: tuple[int, int] | None = None
     start = None
     for i, f in enumerate([*free.tolist(), False]):
@@ -96,37 +109,74 @@ def _widest(free: NDArray[np.bool_]) -> tuple[int, int] | None:
     return best
 
 
-def _type(ink: NDArray[np.bool_], grey: Image, r: Reading, rows: int) -> tuple[float, float, float]:
-    """Baseline (row), em (rows) and stroke width (em) of a line image."""
-    profile = ink.sum(axis=1).astype(float)
-    if not profile.any():
-        return 0.8 * rows, 0.75 * rows, 0.0
-    area = float(profile.sum())
-    contours, _ = cv2.findContours(ink.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
-    outline = sum(len(c) for c in contours) or 1
-    stroke = 2 * area / outline
-    # the baseline is where ink drops most in the lower half
-    smooth = np.convolve(profile, [0.25, 0.5, 0.25], "same")
-    drop = smooth[:-1] - smooth[1:]
-    half = rows // 2
-    base = half + int(np.argmax(drop[half:])) + 1 if rows > 3 else rows
+def _starts(r: Reading, gaps: list[tuple[float, float]], height: int) -> list[int]:
+    """Where words begin: at recognised spaces, and at gaps as wide as those."""
+    known = set(r.starts[1:])
+    wide = sorted(b - a for k, (a, b) in enumerate(gaps, 1) if k in known)
+    narrow = sorted(b - a for k, (a, b) in enumerate(gaps, 1) if k not in known)
+    if not narrow:
+        return r.starts
+    letters = max(narrow[len(narrow) // 2], 0.04 * height)
+    space = wide[len(wide) // 2] if wide else max(0.3 * height, 3.5 * letters)
+    starts = [0]
+    for k, (a, b) in enumerate(gaps, 1):
+        before, after = r.chars[k - 1], r.chars[k]
+        # figures and stops have more room around them than letters
+        share = 0.7 if before.isalpha() and after.isalpha() else 0.85
+        if k in known or (
+            b - a >= max(share * space, 2 * letters) and k - starts[-1] > 1 and not _last_letter(r, k, known)
+        ):
+            starts.append(k)
+    return starts
+
+
+def _last_letter(r: Reading, k: int, known: set[int]) -> bool:
+    """Whether the character at `k` ends its word: letters are not left on their own."""
+    return k + 1 == len(r.chars) or k + 1 in known
+
+
+def _heights(ink: NDArray[np.float64], r: Reading) -> tuple[float, float, float]:
+    """Baseline (row from the top), height of small letters, height of capitals.
+
+    Rows of print are dark between the baseline and the top of small letters, less so up
+    to the top of capitals, and light elsewhere.
+    """
+    rows = ink.shape[0]
+    profile = np.interp(np.arange(0, rows, 0.25), np.arange(rows), ink.sum(axis=1))
+    dark = profile[profile > 0.05 * profile.max()] if profile.max() > 0 else profile
+    if not len(dark) or dark.max() <= 0:
+        return 0.8 * rows, 0.0, 0.55 * rows
+    plateau = float(np.percentile(dark, 75))
+    full = np.flatnonzero(profile >= 0.45 * plateau) / 4
+    base = float(full[-1]) + 0.25
     tall = sum(c in _TALL for c in r.chars)
     flat = sum(c in _FLAT for c in r.chars)
-    if tall:
-        need, share = 0.45 * tall * stroke, _CAP
-    elif flat:
-        need, share = 0.45 * flat * stroke, _X
-    else:
-        need, share = 0.5 * stroke, 0.6
-    enough = np.flatnonzero(profile[:base] >= need)
-    top = int(enough[0]) if len(enough) else 0
-    em = max((base - top) / share, 0.3 * rows)
-    del grey
-    return float(base), em, stroke / em
+    share = tall / max(1, tall + flat)
+    some = np.flatnonzero(profile >= max(0.04, 0.12 * share) * plateau) / 4
+    low, high = base - float(full[0]), base - float(some[0])
+    if share >= 0.7:  # brackets reach higher than capitals, but are few
+        return base, 0.0, low
+    if high > 1.2 * low and flat:
+        return base, low, high if tall and high < 1.65 * low else 0.0
+    return (base, 0.0, high) if share >= 0.4 or not flat else (base, low, 0.0)
+
+
+def _stroke(ink: NDArray[np.float64], hard: Flags) -> float:
+    """Width of strokes in pixels: area by half the outline."""
+    contours, _ = cv2.findContours(hard.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
+    outline = sum(len(c) for c in contours)
+    full = float(np.percentile(ink[hard], 90)) if hard.any() else 0.0
+    return 2 * float(ink.sum()) / full / outline if outline and full else 0.0
 
 
 def settle(lines: list[Line]) -> None:
     """Give lines of one print one size, and lines of one row one baseline."""
+    both = sorted(x.low / x.high for x in lines if x.low and x.high)
+    ratio = both[len(both) // 2] if len(both) > 2 else _X / _CAP
+    for x in lines:
+        # the top of capitals is a few letters' ink and the line above may touch it
+        height = x.low / ratio if x.low and (x.n > 8 or not x.high) else x.high
+        x.size = max(height / _CAP, 2.0) if height else 8.0
     ordered = sorted(lines, key=lambda line: line.size)
     group: list[Line] = []
     for line in [*ordered, None]:
@@ -160,7 +210,7 @@ def _median(lines: list[Line]) -> float:
 
 def to_segments(lines: list[Line], frame: PageText) -> list[Segment]:
     """Segments in rows from top to bottom, cut where two words may be two cells."""
-    weighted = sorted((x.stroke, x.n) for x in lines if x.stroke)
+    weighted = sorted((x.stroke / x.size, x.n) for x in lines if x.stroke)
     normal, total = 0.0, 0
     for stroke, n in weighted:
         total += n
@@ -169,7 +219,7 @@ def to_segments(lines: list[Line], frame: PageText) -> list[Segment]:
             break
     out: list[Segment] = []
     for line in sorted(lines, key=lambda x: (round(x.base, 1), x.words[0].x0)):
-        bold = bool(normal) and line.stroke > _BOLD * normal and line.n > 2
+        bold = bool(normal) and line.stroke / line.size > _BOLD * normal and line.n > 2
         pieces = [[line.words[0]]]
         for word in line.words[1:]:
             if word.x0 - pieces[-1][-1].x1 > SPLIT_GAP * line.size:

@@ -74,7 +74,8 @@ def read_scan(engine: Engine, page: pymupdf.Page, number: int, config: ConvertCo
     out.h_rules, out.v_rules = _points(horizontal, scale), _points(vertical, scale)
     scan = Scan(out, found=len(upright.quads), turned=upright.turned)
     quads = split_at_rules(lying, vertical, scale)
-    readings = engine.recognise([cut(upright.image, q) for q in quads])
+    # letters are cut from the rendering itself: each resampling costs sharpness
+    readings = engine.recognise([cut(image, upright.on_rendering(q)) for q in quads])
     lines = _keep(scan, config, clean, grey, quads, readings, scale)
     settle(lines)
     out.segments = to_segments(lines, out)

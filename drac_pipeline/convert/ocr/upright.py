@@ -38,6 +38,10 @@ class Upright:
     quarters: int = 0
     skew: float = 0.0
 
+    def on_rendering(self, quad: Quad) -> Quad:
+        """A box of this image on the rendering that it came from."""
+        return cv2.transform(quad[None].astype(np.float64), self.back)[0].astype(np.float32)
+
     @property
     def turned(self) -> str:
         """What was put right, in words; empty if nothing."""

@@ -24,7 +24,7 @@ def label_of(path: Sequence[str]) -> str:
     """The header path as it stands before a value."""
     parts: list[str] = []
     for header in path:
-        header = " ".join(header.split()).rstrip(":").rstrip()
+        header = " ".join(header.split()).rstrip(":;,").rstrip()
         if header and (not parts or parts[-1] != header):
             parts.append(header)
     return ", ".join(parts)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from drac_pipeline.convert.local.rows import Row, make_row
 from drac_pipeline.convert.local.text_layer import Segment, Word
 
+CURRENCY = frozenset(["$", "€", "£", "¥", "₹", "US$", "C$", "A$", "($", "$("])
+SUFFIX = frozenset(["%", ")", ")%", "*", "†", "‡", "**", "%)"])
 TOUCH = 1.5  # points of overlap that do not count
 
 
@@ -73,7 +75,26 @@ def column_ranges(rows: list[Row]) -> list[tuple[float, float]]:
                 last.rows |= c.rows
                 continue
         merged.append(c)
-    return [(c.x0, c.x1) for c in merged]
+    return _without_signs([(c.x0, c.x1) for c in merged], segments)
+
+
+def _without_signs(
+    columns: list[tuple[float, float]], cells: list[tuple[Segment, int]]
+) -> list[tuple[float, float]]:
+    """A column of currency signs belongs to the figures right of it, one of % or ) to those left."""
+    out: list[tuple[float, float]] = []
+    ahead: float | None = None
+    for k, (x0, x1) in enumerate(columns):
+        texts = [s.text for s, _ in cells if min(s.x1, x1) - max(s.x0, x0) > 0.5 * (s.x1 - s.x0)]
+        if texts and k + 1 < len(columns) and all(t in CURRENCY for t in texts):
+            ahead = x0 if ahead is None else ahead
+            continue
+        if texts and out and all(t in SUFFIX for t in texts):
+            out[-1] = (out[-1][0], x1)
+            continue
+        out.append((x0 if ahead is None else ahead, x1))
+        ahead = None
+    return out
 
 
 def _beside(c: _Cluster, s: Segment) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.paragraphs import join_lines
@@ -56,6 +57,8 @@ def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
         return 1 if _styled(lines, 1) else 0
     k = 0
     while k < len(lines) - 1 and k < 8 and _styled(lines, k + 1):
+        if k and list(lines[k].cells) == [0] and any(list(line.cells) != [0] for line in lines[:k]):
+            break  # a section's title below the header
         k += 1
     if k:
         return k
@@ -183,6 +186,10 @@ def _ranges(
                 a = b = _leaf(s, columns, a, b)
             out.append((a, b))
             continue
+        shared = _shared_out(i, segments, columns, leaves, below[0].base)
+        if shared is not None and shared[0] <= a and shared[1] >= b:
+            out.append(shared)
+            continue
         lo = taken[i - 1][1] + 1 if i else (0 if a == 0 else 1)
         hi = taken[i + 1][0] - 1 if i + 1 < len(segments) else len(columns) - 1
         best, miss = (a, b), _off(s, columns, a, b)
@@ -199,6 +206,26 @@ def _ranges(
         out.append(best)
     del line
     return out
+
+
+def _shared_out(
+    i: int, segments: list[Segment], columns: Columns, leaves: set[int], below: float
+) -> tuple[int, int] | None:
+    """Columns of one of several headers on a line well above the next: each takes the columns
+    nearest to it, up to half the way to its neighbours."""
+    s = segments[i]
+    if len(segments) < 2 or below - s.base < 1.9 * s.size:
+        return None
+    centres = [(o.x0 + o.x1) / 2 for o in segments]
+    reach = min(b - a for a, b in itertools.pairwise(centres)) / 2 + 2
+    own = [
+        k
+        for k, (x0, x1) in enumerate(columns)
+        if k in leaves
+        and abs((x0 + x1) / 2 - centres[i]) <= reach
+        and min(range(len(centres)), key=lambda j: abs((x0 + x1) / 2 - centres[j])) == i
+    ]
+    return (own[0], own[-1]) if own and own == list(range(own[0], own[-1] + 1)) else None
 
 
 def _leaf(s: Segment, columns: Columns, a: int, b: int) -> int:

@@ -60,7 +60,7 @@ def drop_running(pages: list[PageText]) -> list[Dropped]:
 
 
 def _repeated(edges: list[Edge], n_pages: int) -> tuple[dict[int, DropReason], set[int]]:
-    """(rows to drop with the reason, rows that are kept as titles): rows whose text stands at the same height on several pages.
+    """Rows to drop with the reason, and rows kept as titles: those whose text stands at the same height on several pages.
 
     One that stands close over the text below it is the title of what the pages hold: its
     first occurrence is kept.

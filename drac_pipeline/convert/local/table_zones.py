@@ -135,12 +135,29 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     ]
     rows = visual_rows(inside)
     multi = [r for r in rows if len(r.cells) > 1]
+    if _stub_outside(rows, segments, taken, x0, x1):
+        return None  # rules over the figures only: the rows' labels stand left of them
     if not multi:
         return None
     rows += _below(page, rows, rules, segments, taken, (x0, x1), bottom)
     if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
         return None
     return _with_rules(page, rows, (x0, x1), ruled=True)
+
+
+def _stub_outside(rows: list[Row], segments: list[Segment], taken: set[int], x0: float, x1: float) -> bool:
+    """Most rows go on in short texts beside the rules."""
+    bases = {round(r.base) for r in rows}
+    beside = [
+        s
+        for s in segments
+        if id(s) not in taken
+        and (s.x1 < x0 - 2 or s.x0 > x1 + 2)
+        and any(round(s.base) + d in bases for d in (-1, 0, 1))
+    ]
+    if len({round(s.base) for s in beside}) < 0.6 * len(rows):
+        return False
+    return sum(len(s.words) for s in beside) <= 6 * len(beside)
 
 
 def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[int]) -> Draft | None:

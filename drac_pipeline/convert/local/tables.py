@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, field
 
 from drac_pipeline.convert.local.grid import column_of, column_ranges, refine
@@ -118,11 +119,13 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
             kept.append(record)
             sections.append("")
             continue
-        if current and filled and _ends_section(record, stub):
+        if current and filled and (_ends_section(record, stub) or filled == [0]):
             current = ""
         rows.append(cells)
         kept.append(record)
         sections.append(current)
+        if re.match(r"(?:sub-?)?total\b", cells[0], re.I):
+            current = ""  # a total closes its section
     return Table(paths, rows, kept, first_header, sections, columns)
 
 

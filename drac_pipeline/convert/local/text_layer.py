@@ -185,8 +185,9 @@ def read_page(page: pymupdf.Page, number: int) -> PageText:
 
 def _at_edge(line: dict[str, Any], page: PageText) -> bool:
     """The line lies in the page's outer tenth, where stamps are."""
-    ax, ay = _turned(line["bbox"][0], line["bbox"][1], page.turn, *page.size)
-    bx, by = _turned(line["bbox"][2], line["bbox"][3], page.turn, *page.size)
+    x0, y0, x1, y1 = line["bbox"]
+    ax, ay = _turned(x0, y0, page.turn, *page.size)
+    bx, by = _turned(x1, y1, page.turn, *page.size)
     x, y = (ax + bx) / 2 / page.width, (ay + by) / 2 / page.height
     return not (0.1 < x < 0.9 and 0.06 < y < 0.94)
 
@@ -197,7 +198,7 @@ def _read_turned(line: dict[str, Any], order: int, out: PageText) -> int:
     text = "".join(c["c"] for c in chars).split()
     if not text:
         return order
-    points = [_turned(*c["origin"], out.turn, *out.size) for c in chars]
+    points = [_turned(c["origin"][0], c["origin"][1], out.turn, *out.size) for c in chars]
     size = max(s["size"] for s in line["spans"])
     span = line["spans"][0]
     low = max(points, key=lambda p: p[1])

@@ -10,6 +10,7 @@ import typer
 
 from drac_pipeline.cli.console import HomeOption, LogProgress, err, out, progress_bar
 from drac_pipeline.cli.summary import Summary, print_summary
+from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome, find_work
 from drac_pipeline.pipeline.progress import listening
 from drac_pipeline.pipeline.worklist import WorkList
@@ -45,6 +46,8 @@ def run(
             task = bar.add_task("Looking at the source", total=None, note="")
             found = find_work(opened, source, config, lambda key: bar.update(task, advance=1, note=key[-60:]))
         _tell(found)
+        if not found.n_documents:
+            raise ConfigError(f"no documents found under {source} (hidden and temporary files do not count)")
         manifests = list(opened.store.manifests())
         register(instance, manifests)
         keys = {w.key for w in found.work} | set(unreported(instance, manifests))

@@ -18,6 +18,7 @@ from pathlib import Path
 from dagster import DagsterInstance, RunConfig
 from dagster._core.code_pointer import ModuleCodePointer
 from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.execution.api import create_execution_plan, execute_run
 from dagster._core.origin import DEFAULT_DAGSTER_ENTRY_POINT, JobPythonOrigin, RepositoryPythonOrigin
 from dagster._core.remote_origin import (
@@ -71,7 +72,10 @@ def execute_documents(
     stages: Sequence[str] = (),
     force: bool = False,
 ) -> Launched:
-    """Run `job_name` over exactly these documents and stages, and wait for its end."""
+    """Run `job_name` over exactly these documents and stages, and wait for its end.
+
+    Raises KeyboardInterrupt where the run was interrupted; what was finished is kept.
+    """
     # imported here: the definitions read the settings of the home that is open now
     from drac_pipeline.defs.definitions import defs
     from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
@@ -93,6 +97,10 @@ def execute_documents(
         job_code_origin=_code_origin(job_name),
     )
     result = execute_run(recipe, run, instance, raise_on_error=False)
+    # Dagster turns an interrupt into a failure of the step
+    errors = [e.step_failure_data.error for e in result.all_events if e.is_step_failure]
+    if any(e is not None and e.cls_name == DagsterExecutionInterruptedError.__name__ for e in errors):
+        raise KeyboardInterrupt
     return Launched(run.run_id, result.success)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from dagster import (
     AssetCheckEvaluation,
+    AssetCheckKey,
     AssetExecutionContext,
     AssetKey,
     AssetMaterialization,
+    AssetObservation,
     MetadataValue,
 )
 from dagster._core.definitions.data_version import (
@@ -21,9 +23,10 @@ from dagster._core.definitions.data_version import (
 from drac_pipeline.defs.instance_events import latest_materialization_ids, write_together
 from drac_pipeline.defs.metadata import check_metadata, stage_metadata
 from drac_pipeline.defs.versions import made_versions
+from drac_pipeline.errors import explain
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, Stage, StageOutcome
 from drac_pipeline.pipeline.stages import SOURCE
-from drac_pipeline.store import Manifest, Store
+from drac_pipeline.store import FailureRecord, Manifest, StageRecord, Store
 
 SOURCE_KEY = AssetKey("source_document")
 SOURCE_CODE_VERSION = "1"
@@ -76,8 +79,27 @@ def write_outcomes(
             if outcome.status != "failed":
                 version = versions[key][stage.name]
                 events.append(_materialization(store, key, stage, outcome, version, pointers))
-            events.extend(_evaluations(key, outcome))
+            assert outcome.record is not None
+            events.extend(_evaluations(key, stage.name, outcome.record))
         yield from write_together(context, events)
+    yield from write_together(context, [failure_observation(o) for o in outcomes if o.failure])
+
+
+def failure_observation(outcome: DocumentOutcome) -> AssetObservation:
+    """What shows on the failed partition itself: Dagster says no more there than which run failed."""
+    f = outcome.failure
+    assert f is not None
+    return AssetObservation(
+        asset_key(f.stage),
+        partition=outcome.key,
+        description=reason(f),
+        metadata={"failure": reason(f), "kind": f.kind, "attempts": f.attempts},
+    )
+
+
+def reason(failure: FailureRecord) -> str:
+    """Kind, cause and remedy in a line."""
+    return explain(failure.kind, failure.cause, failure.remedy)
 
 
 def _materialization(
@@ -101,11 +123,24 @@ def _materialization(
     )
 
 
-def _evaluations(key: str, outcome: StageOutcome) -> Iterator[AssetCheckEvaluation]:
-    assert outcome.record is not None
-    for name, check in outcome.record.checks.items():
+def recorded_checks(
+    store: Store, keys: Iterable[str], wanted: Collection[AssetCheckKey]
+) -> list[AssetCheckEvaluation]:
+    """The verdicts on the outputs there are, as found when each was made."""
+    return [
+        evaluation
+        for manifest in map(store.manifest, keys)
+        if manifest
+        for stage, record in manifest.stages.items()
+        for evaluation in _evaluations(manifest.document_key, stage, record)
+        if evaluation.asset_check_key in wanted
+    ]
+
+
+def _evaluations(key: str, stage: str, record: StageRecord) -> Iterator[AssetCheckEvaluation]:
+    for name, check in record.checks.items():
         yield AssetCheckEvaluation(
-            asset_key(outcome.stage),
+            asset_key(stage),
             name,
             check.passed,
             metadata=check_metadata(check.detail),

@@ -19,7 +19,7 @@ from drac_pipeline.defs.events import SOURCE_KEY, asset_key
 from drac_pipeline.defs.register import look_at_sources, register
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
-from drac_pipeline.errors import DracError
+from drac_pipeline.errors import DracError, explain
 from drac_pipeline.pipeline import STAGES
 
 INGEST = "ingest"
@@ -78,7 +78,7 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
         }
     )
     problems = [f"{s}: {r}" for s, r in looked.unreachable.items()]
-    problems += [f"{k}: {e.kind}: {e.cause} {e.remedy}".rstrip() for k, e in looked.unreadable.items()]
+    problems += [f"{k}: {explain(e.kind, e.cause, e.remedy)}" for k, e in looked.unreadable.items()]
     if problems:
         raise Failure(
             f"{len(problems)} sources or files could not be read; the others are registered",

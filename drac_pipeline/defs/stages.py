@@ -27,12 +27,15 @@ from drac_pipeline.defs.events import (
     SOURCE_CODE_VERSION,
     SOURCE_KEY,
     asset_key,
+    failure_observation,
+    reason,
+    recorded_checks,
     source_materialization,
     write_outcomes,
 )
 from drac_pipeline.defs.instance_events import record_planned, write_together
 from drac_pipeline.defs.partitions import documents
-from drac_pipeline.defs.register import Refresh, documents_to_refresh
+from drac_pipeline.defs.register import Refresh, documents_to_refresh, register
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.run_process import process_tags
 from drac_pipeline.defs.versions import defined_versions
@@ -45,6 +48,11 @@ from drac_pipeline.pipeline.worklist import refresh_source, source_failure
 from drac_pipeline.store import Home, Manifest
 
 OP_NAME = "documents"
+CHECKS = {
+    "no_table_syntax": "No line of the Markdown is still a row of a table in pipes or HTML.",
+    "coverage": "Every content element is in exactly one chunk, in order, under its own headings.",
+    "verbatim": "The text of each chunk is the text of its elements, byte for byte.",
+}
 DOCUMENTS_PER_BACKFILL_RUN = 50
 FLUSH_DOCUMENTS = 25
 FLUSH_SECONDS = 2.0
@@ -96,7 +104,13 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         for stage in STAGES
     ]
     checks = [
-        AssetCheckSpec(name, asset=asset_key(s.name), blocking=blocking, partitions_def=documents)
+        AssetCheckSpec(
+            name,
+            asset=asset_key(s.name),
+            description=CHECKS.get(name),
+            blocking=blocking,
+            partitions_def=documents,
+        )
         for s in STAGES
         for name, blocking in s.checks.items()
     ]
@@ -119,20 +133,23 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         whole = SOURCE_KEY in context.selected_asset_keys
         ranged = context.has_partition_key or context.has_partition_key_range
         force = config.force or (ranged and not whole)
+        if not whole and not selected:  # checks alone, as by "Execute" on their page
+            keys = context.partition_keys if ranged else [m.document_key for m in opened.store.manifests()]
+            yield from write_together(
+                context, recorded_checks(opened.store, keys, context.selected_asset_check_keys)
+            )
+            return
         if ranged:
-            refresh = Refresh()
-            keys = list(context.partition_keys)
-            if whole:
-                keys, refresh.failed = yield from _look_at_sources(context, opened, keys)
-            refresh.tasks = [(key, stages) for key in keys] if stages else []
+            refresh = yield from _look_at_partitions(context, opened, stages, whole)
         else:
             refresh = _refresh(context, opened, config, stages)
         failed = refresh.failed
         for outcome in failed:
             report(outcome)
             context.log.error(_failure_line(outcome))
-        for source, reason in refresh.unreachable.items():
-            context.log.error(f"source {source}: {reason}")
+        yield from write_together(context, [failure_observation(o) for o in failed])
+        for source, why in refresh.unreachable.items():
+            context.log.error(f"source {source}: {why}")
         buffer: list[DocumentOutcome] = []
         flushed = time.monotonic()
         context.log.info(f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
@@ -152,20 +169,27 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
     return stage_assets
 
 
-def _look_at_sources(
-    context: AssetExecutionContext, home: Home, keys: list[str]
-) -> Generator[object, None, tuple[list[str], list[DocumentOutcome]]]:
-    """Fingerprint the documents' files again; yields their events, gives the keys that can go on
-    and the failures."""
-    good: list[Manifest] = []
-    failed: list[DocumentOutcome] = []
-    for key in keys:
-        try:
-            good.append(refresh_source(home.store, key))
-        except DocumentError as e:
-            failed.append(source_failure(home.store, key, e))
-    yield from write_together(context, [source_materialization(m) for m in good])
-    return [m.document_key for m in good], failed
+def _look_at_partitions(
+    context: AssetExecutionContext, home: Home, stages: list[str], whole: bool
+) -> Generator[object, None, Refresh]:
+    """What there is to do for the run's partitions. Their files are fingerprinted again where the run
+    begins at the source or at the stage after it: a repaired file has changed."""
+    keys = list(context.partition_keys)
+    refresh = Refresh()
+    if whole or STAGES[0].name in stages:
+        good: list[Manifest] = []
+        for key in keys:
+            try:
+                good.append(refresh_source(home.store, key, trust_times=not whole))
+            except DocumentError as e:
+                refresh.failed.append(source_failure(home.store, key, e))
+        if whole:
+            yield from write_together(context, [source_materialization(m) for m in good])
+        else:
+            register(context.instance, good)
+        keys = [m.document_key for m in good]
+    refresh.tasks = [(key, stages) for key in keys] if stages else []
+    return refresh
 
 
 def _named_stages(named: Sequence[str], selected: Sequence[str]) -> list[str]:
@@ -219,7 +243,7 @@ def _failure(failed: Sequence[DocumentOutcome], unreachable: Mapping[str, str]) 
 def _failure_line(outcome: DocumentOutcome) -> str:
     f = outcome.failure
     assert f is not None
-    return f"{outcome.key}, {f.stage}: {f.kind}: {f.cause} {f.remedy}".rstrip()
+    return f"{outcome.key}, {f.stage}: {reason(f)}"
 
 
 def _failure_list(failed: Sequence[DocumentOutcome]) -> str:

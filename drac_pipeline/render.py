@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pymupdf
 from PIL import Image
 
 from drac_pipeline.config import RenderConfig
 from drac_pipeline.errors import CorruptDocument
+from drac_pipeline.mupdf import pymupdf
 
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)

@@ -7,10 +7,10 @@ import warnings as python_warnings
 from pathlib import Path
 from typing import cast
 
-import pymupdf
 from PIL import Image, ImageOps, ImageSequence
 
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge
+from drac_pipeline.mupdf import pymupdf
 
 A4 = (595.0, 842.0)
 _MAX_POINTS = 1300.0  # just above A3: beyond this the stated resolution is a camera's default, not a size

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pymupdf
-
 from drac_pipeline.errors import CorruptDocument, DocumentError, EncryptedDocument
+from drac_pipeline.mupdf import pymupdf
 
 pymupdf.TOOLS.mupdf_display_errors(False)  # they are gathered and reported, not printed
 pymupdf.TOOLS.mupdf_display_warnings(False)

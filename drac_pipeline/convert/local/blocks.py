@@ -105,6 +105,8 @@ def _table(draft: Draft) -> Block:
 
 def _text_blocks(rows: list[Row], flow: Flow) -> list[Block]:
     pitches = _pitch(rows)
+    for k, row in enumerate(rows):
+        row.edge = max(r.x1 for r in rows[max(0, k - 7) : k + 8])
     out: list[Block] = []
     for k, row in enumerate(rows):
         marker = marker_of(row)
@@ -199,7 +201,8 @@ def _marker_in_text(block: Block, row: Row, above: Row, marker: tuple[str, float
 
 def _right(block: Block, flow: Flow) -> float:
     """The right edge that the block's lines run to."""
-    return max(max(r.x1 for r in block.rows), flow.x1 if len(block.rows) < 3 else 0)
+    own = max(r.x1 for r in block.rows)
+    return max(own, block.rows[-1].edge) if len(block.rows) < 3 else min(flow.x1, max(own, block.rows[-1].x1))
 
 
 def _runs_on(above: Row, row: Row, block: Block, flow: Flow) -> bool:

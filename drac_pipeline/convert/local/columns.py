@@ -59,7 +59,7 @@ def _merge_flows(flows: list[Flow]) -> list[Flow]:
             last = out[-1]
             below = flow.items[0].y0 >= last.items[-1].y0
             if below and (
-                abs(last.x0 - flow.x0) < 3
+                (abs(last.x0 - flow.x0) < 3 and abs(last.x1 - flow.x1) < 0.2 * (last.x1 - last.x0))
                 or min(last.x1, flow.x1) - max(last.x0, flow.x0)
                 > 0.8 * min(last.x1 - last.x0, flow.x1 - flow.x0)
             ):

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pymupdf
-
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.assemble import join_over_breaks, mark_notes, set_depths, split_headings
 from drac_pipeline.convert.local.blocks import Block, flow_blocks
@@ -24,6 +22,7 @@ from drac_pipeline.convert.markers import format_error_marker
 from drac_pipeline.convert.ocr import read_with_ocr
 from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocument
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
+from drac_pipeline.mupdf import pymupdf
 
 VERSION = "1"
 

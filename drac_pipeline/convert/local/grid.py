@@ -7,7 +7,7 @@ import itertools
 from dataclasses import dataclass, replace
 
 from drac_pipeline.convert.local.rows import Row, make_row
-from drac_pipeline.convert.local.text_layer import Segment, Word
+from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
 
 CURRENCY = frozenset(["$", "€", "£", "¥", "₹", "US$", "C$", "A$", "($", "$("])
 SUFFIX = frozenset(["%", ")", ")%", "*", "†", "‡", "**", "%)"])
@@ -189,6 +189,30 @@ def _left_text(s: Segment, x: float) -> str | None:
                 return done + w.text[:at]
         done += w.text
     return None
+
+
+def cut_at_rules(rows: list[Row], rules: list[Rule]) -> list[Row]:
+    """Cut segments at the vertical rules that cross them."""
+    if not rules:
+        return rows
+    out = []
+    for r in rows:
+        y = r.base - 0.3 * r.size
+        at = [v.x0 for v in rules if v.y0 - 1 <= y <= v.y1 + 1]
+        parts: list[Segment] = []
+        for s in r.segments:
+            inner = [x for x in at if s.x0 + 1 < x < s.x1 - 1]
+            groups: list[list[Word]] = [[]]
+            for w in s.words:
+                middle = (w.x0 + w.x1) / 2
+                if groups[-1] and any(
+                    (groups[-1][-1].x0 + groups[-1][-1].x1) / 2 < x < middle for x in inner
+                ):
+                    groups.append([])
+                groups[-1].append(w)
+            parts += [s] if len(groups) == 1 else [replace(s, words=g) for g in groups]
+        out.append(make_row(parts) if len(parts) != len(r.segments) else r)
+    return out
 
 
 def _count(values: list[float], x: float) -> int:

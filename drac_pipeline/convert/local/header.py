@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.rows import numeric, readable
-from drac_pipeline.convert.local.text_layer import Rule, Segment
+from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
 
 if TYPE_CHECKING:
     from drac_pipeline.convert.local.table_zones import Draft
@@ -116,6 +117,8 @@ def header_paths(
     stacks: list[list[tuple[tuple[int, int], list[str], float]]] = [[] for _ in columns]
     for n, line in enumerate(lines):
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
+        if n + 1 == len(lines):
+            segments = [p for s in segments for p in _by_word(s, segments, columns)]
         ranges = _ranges(segments, columns, draft, line, lines[n + 1 :])
         if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1) and len(lines) > 1:
             continue  # a title over the whole table
@@ -139,6 +142,25 @@ def header_paths(
 
 def _unshared(texts: list[str]) -> list[str]:
     return list(texts)
+
+
+def _by_word(s: Segment, segments: list[Segment], columns: Columns) -> list[Segment]:
+    """A lowest header over several columns with a word for each of them."""
+    over = [k for k, (x0, x1) in enumerate(columns) if min(x1, s.x1) - max(x0, s.x0) > 1]
+    if len(over) < 2 or len(s.words) < len(over) or len(segments) >= len(columns):
+        return [s]
+    if any(
+        o is not s and min(o.x1, columns[k][1]) - max(o.x0, columns[k][0]) > 1 for o in segments for k in over
+    ):
+        return [s]
+    groups: dict[int, list[Word]] = {}
+    for w in s.words:
+        middle = (w.x0 + w.x1) / 2
+        k = min(over, key=lambda k: abs((columns[k][0] + columns[k][1]) / 2 - middle))
+        groups.setdefault(k, []).append(w)
+    if len(groups) != len(over):
+        return [s]
+    return [replace(s, words=groups[k]) for k in over]
 
 
 def _rule_between(draft: Draft, columns: Columns, c: int, top: float, bottom: float) -> bool:
@@ -172,13 +194,13 @@ def _ranges(
         rule = _rule_under(draft, s, below[0].base if below else s.base + 2.5 * s.size)
         if rule is not None:
             under = [k for k, (x0, x1) in enumerate(columns) if rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3]
-            if under and under[0] <= a and under[-1] >= b and len(under) < len(columns):
+            if _free(under, a, b, i, taken) and len(under) < len(columns):
                 out.append((under[0], under[-1]))
                 continue
         box = _between_v_rules(draft, s)
         if box is not None:
             under = [k for k, (x0, x1) in enumerate(columns) if box[0] - 2 <= (x0 + x1) / 2 <= box[1] + 2]
-            if under and under[0] <= a and under[-1] >= b:
+            if _free(under, a, b, i, taken):
                 out.append((under[0], under[-1]))
                 continue
         if not below or len(segments) >= len(columns):
@@ -206,6 +228,13 @@ def _ranges(
         out.append(best)
     del line
     return out
+
+
+def _free(under: list[int], a: int, b: int, i: int, taken: list[tuple[int, int]]) -> bool:
+    """The columns hold those the text stands over, and no other header of the line."""
+    if not under or under[0] > a or under[-1] < b:
+        return False
+    return not any(j != i and t[0] <= under[-1] and t[1] >= under[0] for j, t in enumerate(taken))
 
 
 def _shared_out(

@@ -18,6 +18,11 @@ LIGATURES = {
     **dict.fromkeys("\u00a0\u2009\u202f\u2002\u2003\u2007", " "),
 }
 _TABLE = str.maketrans(LIGATURES)
+_COMBINING = {
+    "´": "\u0301", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
+    "˚": "\u030a", "˝": "\u030b", "ˇ": "\u030c", "¸": "\u0327", "˛": "\u0328",
+}  # fmt: skip
+_ACCENT = re.compile(f"([{''.join(_COMBINING)}]) ?([A-Za-zı])")
 _HYPHEN_END = re.compile(r"([^\W\d_]+)([-\u2010\u00ad])$")
 _WORD_START = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
@@ -53,7 +58,15 @@ def clean_text(text: str) -> str:
     """Ligatures as letters, soft hyphens and odd spaces out, NFC."""
     if "↵" in text:  # TeX's ff without a Unicode map
         text = re.sub(r"(?<=[a-z])↵(?=[a-z])", "ff", text)
+    if _ACCENT.search(text):
+        text = _ACCENT.sub(_accented, text)
     return unicodedata.normalize("NFC", text.translate(_TABLE).replace("‘‘", "“").replace("’’", "”"))
+
+
+def _accented(m: re.Match[str]) -> str:
+    """An accent set over the next letter as one letter, if there is such a letter."""
+    one = unicodedata.normalize("NFC", ("i" if m[2] == "ı" else m[2]) + _COMBINING[m[1]])
+    return one if len(one) == 1 else m[0]
 
 
 def count_words(texts: Iterable[str], into: dict[str, int]) -> None:
@@ -102,6 +115,8 @@ def _join(before: str, after: str, vocabulary: dict[str, int]) -> str:
     ):
         # a break after a slash or dash is no space where the source has none
         return before + after if before.endswith("/") and _tight(before) else before + " " + after
+    if before.endswith("–") and len(before) > 1 and before[-2].isalnum() and after[0].isalnum():
+        return before + after
     m = _HYPHEN_END.search(before)
     if not m:
         if before.endswith("-") and len(before) > 1 and before[-2].isdigit():
@@ -150,7 +165,7 @@ def keeps_hyphen(
         return True
     if low_left in _COMPOUND_FIRST and len(right) > 3 and vocabulary.get(low_right, 0):
         return True
-    if low_right in _SOMETIMES_SECOND and vocabulary.get(low_left, 0):
+    if low_right in _SOMETIMES_SECOND and vocabulary.get(low_left, 0) and low_left not in _SOLID_FIRST:
         return True
     known = len(left) > 3 and vocabulary.get(low_left, 0) > 0 and low_left not in _SOLID_FIRST
     if known and len(right) > 5 and _PARTICIPLE.fullmatch(low_right):

@@ -26,6 +26,7 @@ class Row:
     size: float
     page: int = 0
     cells: list[Segment] = field(default_factory=list)
+    edge: float = 0.0  # how far right the lines around it run
 
     @property
     def x0(self) -> float:

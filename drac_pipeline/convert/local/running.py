@@ -60,10 +60,11 @@ def drop_running(pages: list[PageText]) -> list[Dropped]:
 
 
 def _repeated(edges: list[Edge], n_pages: int) -> tuple[dict[int, DropReason], set[int]]:
-    """Rows to drop with the reason, and rows kept as titles: those whose text stands at the same height on several pages.
+    """Rows to drop, with the reason, and rows kept as titles.
 
-    One that stands close over the text below it is the title of what the pages hold: its
-    first occurrence is kept.
+    Running rows have their text at the same height on several pages. One that stands
+    close over the text below it is the title of what the pages hold: its first occurrence
+    is kept.
     """
     groups: dict[tuple[bool, str], list[Edge]] = defaultdict(list)
     for e in edges:
@@ -96,9 +97,7 @@ def _body_gap(e: Edge) -> float:
     return max(gaps, default=99.0) / max(1.0, e.row.size)
 
 
-def _lone_rows(
-    page: PageText, outer: list[Edge], *, alone: bool, heights: set[tuple[bool, float]]
-) -> set[int]:
+def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[tuple[bool, int]]) -> set[int]:
     """Up to three short lines in the page's margin with a clear gap to the text.
 
     Judged so only where there are no pages to compare with, or where other pages have

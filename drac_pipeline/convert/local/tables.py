@@ -6,7 +6,7 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from drac_pipeline.convert.local.grid import column_of, column_ranges, refine
+from drac_pipeline.convert.local.grid import column_of, column_ranges, cut_at_rules, refine
 from drac_pipeline.convert.local.header import header_paths, header_rows
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
@@ -76,7 +76,7 @@ def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
 def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     """One table from its parts, one part a page (several if it goes over a page break)."""
     parts: list[list[Line]] = []
-    refined = refine([r for d in drafts for r in d.rows])
+    refined = refine([r for d in drafts for r in cut_at_rules(d.rows, d.v_rules)])
     everything = list(refined)
     by_draft: list[list[Row]] = []
     for d in drafts:

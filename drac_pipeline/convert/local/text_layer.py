@@ -13,9 +13,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-import pymupdf
-
 from drac_pipeline.model.box import Box
+from drac_pipeline.mupdf import pymupdf
 
 TEXT_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 BOLD, ITALIC, MONO, SUPER = 16, 2, 8, 1

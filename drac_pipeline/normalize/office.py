@@ -6,7 +6,8 @@ checked, and one more try in a fresh process with a fresh profile.
 
 A process converts many documents, so by default one LibreOffice waits in the
 background (`OfficeConverter`) and each document is handed to it; that saves the start
-(about a second). It is replaced after `RECYCLE` documents and after any failure.
+(about a second). It is replaced after `RECYCLE` documents, and after a failure that was
+its own and not the document's.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from drac_pipeline.normalize.process import Tool, clean_environment, run_tool, s
 
 RECYCLE = 50
 _START_SECONDS = 60.0
+_OPENED_SECONDS = 10.0
 _COMMON = ("--headless", "--norestore", "--nologo", "--nolockcheck", "--nodefault", "--nofirststartwizard")
 
 
@@ -101,14 +103,16 @@ class OfficeConverter:
         with self._lock:
             try:
                 return self._first(source, workdir, to)
-            except (CorruptDocument, StageTimeout):
-                self._stop()
+            except CorruptDocument:
                 if not retry:
                     raise
-            except DocumentError:
+            except DocumentError as e:
                 self._stop()
-                raise
-            return self._cold(source, workdir, to)
+                if not retry or not isinstance(e, StageTimeout):
+                    raise
+            result = self._cold(source, workdir, to)
+            self._stop()  # what failed on a document that is well is not to be trusted
+            return result
 
     def close(self) -> None:
         """End the background process."""
@@ -175,12 +179,15 @@ class OfficeConverter:
         )
         self._served = 0
         _alive.add(self)
-        end = time.monotonic() + _START_SECONDS
-        while not (socket := _socket(server.process.pid)):
-            if not server.running() or time.monotonic() > end:
+        started = time.monotonic()
+        while not (self._socket and _has_opened(server.process.pid)):
+            waited = time.monotonic() - started
+            if not server.running() or waited > _START_SECONDS:
                 raise StageTimeout(f"LibreOffice did not start: {server.output().strip()[-300:]}")
+            if self._socket and waited > _OPENED_SECONDS:
+                break
             time.sleep(0.05)
-        self._socket = socket
+            self._socket = self._socket or _socket(server.process.pid)
         return server, home
 
     def _stop(self) -> None:
@@ -232,3 +239,13 @@ def _socket(leader: int) -> Path | None:
                 if f"socket:[{inode}]" in held:
                     return Path(path)
     return None
+
+
+def _has_opened(leader: int) -> bool:
+    """True once the writer's code is loaded: LibreOffice is then opening the document that keeps
+    it alive, and looks at requests when it has done so. Asked earlier, it would end after the first."""
+    for pid in session_pids(leader):
+        with contextlib.suppress(OSError):
+            if "libswlo" in Path(f"/proc/{pid}/maps").read_text(errors="replace"):
+                return True
+    return False

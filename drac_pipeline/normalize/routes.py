@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-import pymupdf
 from pydantic import BaseModel, ConfigDict, Field
 
 from drac_pipeline.config import NormalizeConfig
@@ -26,6 +25,7 @@ from drac_pipeline.errors import (
     UnsupportedDocument,
 )
 from drac_pipeline.model import SourceDocument
+from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.normalize.browser import browser_version, find_browser, print_html
 from drac_pipeline.normalize.charset import Decoded, decode_text
 from drac_pipeline.normalize.detect import DetectedFormat, sniff

@@ -10,10 +10,23 @@ import lxml.etree as etree
 import lxml.html
 
 _DROPPED = frozenset(
-    {"script", "link", "meta", "base", "template", "param", "source", "track", "audio", "video"}
-    | {"iframe", "frame", "frameset", "object", "embed", "applet", "portal", "fencedframe"}
+    {
+        "script",
+        "template",
+        "audio",
+        "video",
+        "iframe",
+        "frameset",
+        "object",
+        "applet",
+        "portal",
+        "fencedframe",
+    }
     | {"foreignobject", "animate", "set"}
 )
+# Elements without content. The parser knows HTML 4 and may hang what follows one of the
+# newer ones below it, so what is below stays.
+_DROPPED_VOID = frozenset({"link", "meta", "base", "param", "source", "track", "embed", "frame"})
 _URL_ATTRIBUTES = frozenset(
     {"src", "href", "poster", "background", "data", "action", "formaction", "cite", "longdesc"}
 )
@@ -35,7 +48,7 @@ PRINT_STYLE = """
 html, body { height: auto !important; overflow: visible !important; position: static !important }
 * { animation: none !important; transition: none !important; float: none }
 img, svg { max-width: 100% }
-pre, td, th { white-space: pre-wrap; overflow-wrap: anywhere }
+pre, td, th { white-space: pre-wrap; overflow-wrap: break-word }
 thead { display: table-header-group }
 tr, img { break-inside: avoid }
 """
@@ -72,7 +85,12 @@ def sanitize_html(text: str) -> CleanHtml:
         if tag in _DROPPED:
             removed[tag] += 1
             _drop(node)
-        elif tag == "style":
+            continue
+        if tag in _DROPPED_VOID:
+            removed[tag] += 1
+            node.drop_tag()
+            continue
+        if tag == "style":
             node.text = _css(node.text or "")
         elif tag in ("img", "image", "input") and not _DATA_IMAGE.match(node.get("src", "")):
             _replace_image(node, tag, removed)

@@ -65,6 +65,9 @@ class ConvertConfig(_Settings):
     """Pages to Markdown."""
 
     converter: Literal["local"] = "local"
+    html_route: Literal["web", "pdf"] = Field(
+        default="web", description="web pages, Markdown, text: read from their own file, or from their PDF"
+    )
     ocr: bool = Field(default=True, description="read pages without a usable text layer by OCR")
     ocr_dpi: int = Field(default=200, ge=72, le=400, description="resolution at which pages are read by OCR")
     ocr_min_confidence: float = Field(

@@ -11,7 +11,26 @@ from drac_pipeline.model.box import Box
 CONVERSION_SCHEMA_VERSION = 1
 
 DropReason = Literal[
-    "running header", "running footer", "page number", "repeated table header", "decoration", "image", "other"
+    "running header",
+    "running footer",
+    "page number",
+    "repeated table header",
+    "decoration",
+    "image",
+    "hidden",
+    "comment",
+    "other",
+    # of web pages
+    "navigation",
+    "sidebar",
+    "footer",
+    "cookie banner",
+    "dialog",
+    "login",
+    "form",
+    "script",
+    "embedded",
+    "outside main",
 ]
 
 

@@ -1,0 +1,24 @@
+"""The web path: formats that are text already, read without a PDF (W-RAC)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from drac_pipeline.config import ConvertConfig
+from drac_pipeline.model.conversion import Converted
+from drac_pipeline.web.html import convert_html
+
+_CONVERTERS: dict[str, Callable[[bytes, ConvertConfig], Converted]] = {
+    "html": convert_html,
+}
+
+# as `normalize.sniff` names them
+WEB_FORMATS = frozenset(_CONVERTERS)
+
+
+def convert_web(data: bytes, kind: str, config: ConvertConfig) -> Converted:
+    """The document of format `kind` (one of `WEB_FORMATS`) as Markdown. Raises DocumentError."""
+    return _CONVERTERS[kind](data, config)
+
+
+__all__ = ["WEB_FORMATS", "convert_html", "convert_web"]

@@ -1,11 +1,14 @@
 """A table row as a sentence, in one fixed grammar.
 
     row     = [section " — "] item *("; " item) "."
+            | key ": " value "."    two cells of a table without header
     item    = label ": " value      a column with a header
             | value                 a column without a header
     label   = header *(", " header) the header path, outermost first
 
     Country: Austria; 2001, Schools: 160; 2001, Pupils: 4,976.
+
+    Owner: Tomasz Lis.
 
 Every non-empty cell is an item, in column order, so the first item is the row's
 subject; each value follows its own header directly. Headers lose a closing colon, the
@@ -38,6 +41,11 @@ def row_sentence(header: Sequence[Sequence[str]], cells: Sequence[str], section:
     to give once.
     """
     items = []
+    bare = not any(label_of(path) for path in header)
+    if bare and sum(bool(c.strip()) for c in cells) == 2:
+        key, value = (" ".join(c.split()) for c in cells if c.strip())
+        items = [f"{key.rstrip(':').rstrip()}: {value}"]
+        cells = []
     for c, cell in enumerate(cells):
         value = " ".join(cell.split())
         if not value:

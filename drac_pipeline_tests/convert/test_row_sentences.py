@@ -13,7 +13,8 @@ def test_empty_cells_say_nothing_and_headers_lose_their_colon():
 
 
 def test_a_table_without_header_gives_its_values():
-    assert row_sentence([], ["Phone:", "+91 1"]) == "Phone:; +91 1."
+    assert row_sentence([], ["Phone:", "+91 1"]) == "Phone: +91 1."
+    assert row_sentence([], ["a", "b", "c"]) == "a; b; c."
 
 
 def test_section_and_closed_sentence():

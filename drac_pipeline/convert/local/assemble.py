@@ -69,6 +69,40 @@ def mark_notes(blocks: list[Block], body: float, height: float) -> list[Block]:
     return [b for b in blocks if id(b) not in gone] + notes
 
 
+_MARK = re.compile(r"(\d{1,3}|[*†‡§])(?=\D)")
+
+
+def place_notes(blocks: list[Block]) -> list[Block]:
+    """Each footnote after the block that refers to it, where one on its page does."""
+    out = [b for b in blocks if b.kind != "note"]
+    left: list[tuple[Block, Block | None]] = []
+    before: Block | None = None
+    for b in blocks:
+        if b.kind == "note":
+            left.append((b, before))
+        else:
+            before = b
+    last: dict[int, Block] = {}
+    for note, before in left:
+        m = _MARK.match(note.text)
+        target = None
+        if m:
+            refers = re.compile(rf"(?<=[^\W\d_.,;:!?)”’\"]|[.,;:!?)”’\"]){re.escape(m[1])}(?![\d.,%])")
+            page = note.rows[0].page
+            for b in out:
+                if b.kind == "note" or all(r.page != page for r in b.rows):
+                    continue
+                if any(refers.search(r.text) for r in b.rows if r.page == page):
+                    target = b
+                    break
+        # several notes of one block stay in order
+        place = last.get(id(target or before), target or before)
+        at = out.index(place) + 1 if place is not None else 0
+        out.insert(at, note)
+        last[id(target or before)] = note
+    return out
+
+
 def join_over_breaks(blocks: list[Block]) -> list[Block]:
     """Join what a column or page break cut: paragraphs, items and tables."""
     out: list[Block] = []

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from drac_pipeline.config import ConvertConfig
-from drac_pipeline.convert.local.assemble import join_over_breaks, mark_notes, set_depths, split_headings
+from drac_pipeline.convert.local.assemble import (
+    join_over_breaks,
+    mark_notes,
+    place_notes,
+    set_depths,
+    split_headings,
+)
 from drac_pipeline.convert.local.blocks import Block, flow_blocks
 from drac_pipeline.convert.local.columns import Block as Zone
 from drac_pipeline.convert.local.columns import reading_order
@@ -96,6 +102,7 @@ def _convert(document: pymupdf.Document, config: ConvertConfig, window: range | 
     for p in pages:
         ordered += mark_notes(by_page[p.page], body, p.height)
     ordered = join_over_breaks(ordered)
+    ordered = place_notes(ordered)
     mark_headings(ordered, bool(outline))
     set_depths(ordered)
     writer = Writer(vocabulary)

@@ -63,6 +63,7 @@ def column_ranges(rows: list[Row]) -> list[tuple[float, float]]:
         keep.x0, keep.x1 = min(keep.x0, s.x0), max(keep.x1, s.x1)
         keep.rows.add(i)
     clusters.sort(key=lambda c: c.x0)
+    clusters = _merge_chance(clusters, segments)
     merged: list[_Cluster] = []
     for c in clusters:
         if merged:
@@ -76,6 +77,26 @@ def column_ranges(rows: list[Row]) -> list[tuple[float, float]]:
                 continue
         merged.append(c)
     return _without_signs([(c.x0, c.x1) for c in merged], segments)
+
+
+def _merge_chance(clusters: list[_Cluster], segments: list[tuple[Segment, int]]) -> list[_Cluster]:
+    """Neighbours that few rows tell apart and many run across are one column: the words of
+    a justified line, not cells."""
+    out: list[_Cluster] = []
+    for c in clusters:
+        if out:
+            a = out[-1]
+            apart = len(a.rows & c.rows)
+            across = sum(
+                s.x0 < a.x1 - 2 and s.x1 > c.x0 + 2 and i not in c.rows and len(s.words) > 1
+                for s, i in segments
+            )
+            if across > 2 * apart:
+                a.x0, a.x1 = min(a.x0, c.x0), max(a.x1, c.x1)
+                a.rows |= c.rows
+                continue
+        out.append(c)
+    return out
 
 
 def _without_signs(

@@ -37,7 +37,7 @@ def full_rules(draft: Draft, columns: Columns) -> list[float]:
 
 def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
     """How many first lines are the header; 0 where the table has none."""
-    if len(lines) < 2:
+    if len(lines) < 2 or _key_value(lines, columns):
         return 0
     full = full_rules(draft, columns)
     first, last = lines[0].row, lines[-1].row
@@ -64,6 +64,18 @@ def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
     if k:
         return k
     return _by_content(lines, columns)
+
+
+def _key_value(lines: list[Line], columns: Columns) -> bool:
+    """Two columns, of which the first is set as labels from the first row on."""
+    if len(columns) != 2 or not {0, 1} <= set(lines[0].cells):
+        return False
+    keys = [s for line in lines for s in line.cells.get(0, ())]
+    values = [s for line in lines for s in line.cells.get(1, ())]
+    if all(s.bold for s in keys) and sum(s.bold for s in values) < 0.3 * len(values):
+        return not lines[0].cells[1][0].bold
+    ends = [line.text(0).endswith(":") for line in lines if 0 in line.cells and 1 in line.cells]
+    return len(ends) > 1 and sum(ends) > 0.7 * len(ends) and ends[0]
 
 
 def _more(lines: list[Line], k: int, inner: list[float]) -> int:

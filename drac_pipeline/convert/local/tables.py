@@ -53,6 +53,7 @@ class Table:
     header_segments: list[Segment]
     sections: list[str]
     columns: list[tuple[float, float]]
+    titles: set[int] = field(default_factory=set)  # rows that title the rows below them
 
 
 def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
@@ -106,6 +107,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     for draft, lines in zip(drafts, body_lines, strict=True):
         records += [Record(cells, page) for cells, page in group_rows(lines, draft, columns)]
     rows, kept, sections = [], [], []
+    titles: set[int] = set()
     current = ""
     stub = _stub_indent(records)
     for i, record in enumerate(records):
@@ -115,6 +117,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         filled = [c for c in range(len(columns)) if record.cells.get(c)]
         if filled == [0] and len(columns) > 1 and _is_section(records, i, stub):
             current = cells[0]
+            titles.add(len(rows))
             rows.append(cells)
             kept.append(record)
             sections.append("")
@@ -126,7 +129,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         sections.append(current)
         if re.match(r"(?:sub-?)?total\b", cells[0], re.I):
             current = ""  # a total closes its section
-    return Table(paths, rows, kept, first_header, sections, columns)
+    return Table(paths, rows, kept, first_header, sections, columns, titles)
 
 
 def _ruled_columns(draft: Draft, columns: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -116,8 +116,11 @@ class Writer:
             self.block(text, "paragraph", boxes_of(table.header_segments))
             return
         n = 0
-        for cells, record, section in zip(table.rows, table.records, table.sections, strict=True):
-            sentence = row_sentence(table.header, cells, section)
+        for k, (cells, record, section) in enumerate(
+            zip(table.rows, table.records, table.sections, strict=True)
+        ):
+            title = k in table.titles
+            sentence = row_sentence([] if title else table.header, cells, section)
             if not sentence:
                 continue
             boxes = boxes_of(record.segments())

@@ -45,6 +45,9 @@ class NormalizeConfig(_Settings):
         gt=0,
         description="memory a tool may take, all its processes together",
     )
+    tracked_changes: Literal["accepted", "rejected", "shown"] = Field(
+        default="accepted", description="how tracked changes are read; `shown` prints deletions as text"
+    )
     passwords: list[SecretStr] = Field(default=[], description="tried on encrypted documents, in order")
     office_command: str = Field(default="soffice", description="LibreOffice: a name on PATH or a path")
     browser_command: str = Field(

@@ -32,8 +32,10 @@ from drac_pipeline.normalize.detect import DetectedFormat, sniff
 from drac_pipeline.normalize.images import images_to_pdf
 from drac_pipeline.normalize.limits import check_zip
 from drac_pipeline.normalize.markup import csv_page, markdown_page, text_page
+from drac_pipeline.normalize.missing import missing_warning, missing_words
 from drac_pipeline.normalize.office import office_converter
 from drac_pipeline.normalize.pdf import REPAIR, UNLOCK, decrypt_pdf, probe_pdf
+from drac_pipeline.normalize.policies import Prepared, prepare_office
 from drac_pipeline.normalize.sanitize import sanitize_html
 
 NORMALIZE_VERSION = 1
@@ -201,17 +203,21 @@ def _by_office(
         raise EncryptedDocument(f"{kind}: a password is needed", remedy=UNLOCK)
     converter = office_converter(config)
     out = workdir / "office"
+    out.mkdir(exist_ok=True)
+    prepared = Prepared(source) if found.encrypted else prepare_office(source, kind, out, config, converter)
     try:
         # Office files that are only protected against changes are encrypted with a
         # password known to all programs, so an encrypted file gets its one try.
-        result = converter.convert(source, out, retry=not found.encrypted)
+        result = converter.convert(prepared.path, out, retry=not found.encrypted)
     except (CorruptDocument, StageTimeout) as e:
         if found.encrypted:
             raise EncryptedDocument(f"{kind}: a password is needed", remedy=UNLOCK) from e
         raise
     result.replace(target)
+    lost = [] if found.encrypted else missing_words(prepared.path, kind, target)
     shutil.rmtree(out, ignore_errors=True)
-    return _made(target, kind, "libreoffice", converter.version, [])
+    made = _made(target, kind, "libreoffice", converter.version, [missing_warning(lost)] if lost else [])
+    return made.model_copy(update={"taken": prepared.taken, "left_out": prepared.left_out})
 
 
 def _by_browser(

@@ -38,7 +38,7 @@ _DATA_IMAGE = re.compile(r"\s*data:image/(?:png|jpe?g|gif|webp|bmp)[;,]", re.I)
 _CSS_FETCH = re.compile(
     r"@import[^;]*;?|(?:url|image-set|image|src|cross-fade|element)\s*\([^)]*\)?|expression\s*\(", re.I
 )
-_CSS_ESCAPE = re.compile(r"\\[0-9a-fA-F]{1,6}\s?|\\.")
+_CSS_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.S)
 # XML 1.0 forbids these in text, and lxml refuses to build with them.
 _NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
@@ -64,7 +64,12 @@ class CleanHtml:
 
     def warnings(self) -> list[str]:
         """What a reader of the print would miss: pictures that lie elsewhere, frames, embedded things."""
-        names = {"img": "pictures that are not in the file", "iframe": "frames", "object": "embedded objects"}
+        names = {
+            "img": "pictures that are not in the file",
+            "iframe": "frames",
+            "object": "embedded objects",
+            "nesting": "parts that are nested too deep",
+        }
         found = ((self.removed.get(tag, 0), what) for tag, what in names.items())
         return [f"left out: {n} {what}" for n, what in found if n]
 
@@ -75,8 +80,8 @@ def sanitize_html(text: str) -> CleanHtml:
     Styles stay, their `url(…)` do not; pictures stay where they are `data:` URLs, else
     their alternative text takes their place. A content security policy is put on top.
     """
-    root = _parse(text)
     removed: Counter[str] = Counter()
+    root = _parse(text, removed)
     for node in list(root.iter()):
         if not isinstance(node.tag, str):  # comment, processing instruction, entity
             _drop(node)
@@ -104,13 +109,14 @@ def page(title: str, body: str) -> str:
     return _with_head(f"<html><head><title>{title}</title></head><body>{body}</body></html>")
 
 
-def _parse(text: str) -> lxml.html.HtmlElement:
+def _parse(text: str, removed: Counter[str]) -> lxml.html.HtmlElement:
     text = _NOT_XML.sub(" ", re.sub(r"^\s*<\?xml[^>]*\?>", "", text))
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, no_network=True)
     try:
         root = lxml.html.document_fromstring(text.encode() or b"<p></p>", parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):  # nothing but comments or white space
         root = lxml.html.document_fromstring(b"<p></p>", parser=parser)
+    removed["nesting"] += sum("depth" in e.message.lower() for e in parser.error_log)
     return root
 
 
@@ -174,7 +180,11 @@ def _clean_attributes(node: lxml.html.HtmlElement) -> None:
 
 
 def _css(text: str) -> str:
-    """Style rules without anything that fetches; escapes, which could hide one, go as well."""
-    return _CSS_FETCH.sub("none", _CSS_ESCAPE.sub("", re.sub(r"/\*.*?\*/", "", text, flags=re.S))).replace(
-        "</", ""
-    )
+    """Style rules without anything that fetches; escapes, which could hide one, are resolved first."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return _CSS_FETCH.sub("none", _CSS_ESCAPE.sub(_unescaped, text)).replace("</", "")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = int(match.group(1), 16) if match.group(1) else 0
+    return chr(code) if 0x20 <= code < 0xD800 else match.group(2) or ""

@@ -1,0 +1,126 @@
+"""What of an office file is printed and what is not, decided and counted before printing."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drac_pipeline.config import NormalizeConfig
+from drac_pipeline.errors import CorruptDocument
+from drac_pipeline.normalize.office import OfficeConverter
+from drac_pipeline.normalize.ooxml import parse_part
+from drac_pipeline.normalize.sheets import prepare_xlsx
+from drac_pipeline.normalize.tracked import resolve_docx, resolve_odt
+
+_NOTES = re.compile(r"ppt/notesSlides/notesSlide\d+\.xml")
+_SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
+_COMMENT = {"docx": (r"word/comments\.xml", b"<w:comment "), "pptx": (r"ppt/comments/.*\.xml", b"<p:cm ")}
+
+
+@dataclass(slots=True)
+class Prepared:
+    """The file to print, and what the policies took in and left out of it."""
+
+    path: Path
+    taken: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def prepare_office(
+    source: Path, kind: str, workdir: Path, config: NormalizeConfig, converter: OfficeConverter
+) -> Prepared:
+    """Apply the policies of `config` to the office file `source`; new files go below `workdir`.
+
+    Hidden slides, sheets, rows and columns, comments and speaker notes are not printed.
+    """
+    result = Prepared(source)
+    if kind in ("doc", "rtf") and config.tracked_changes != "shown":
+        _resolve_legacy(result, workdir, config, converter)
+    elif kind == "docx":
+        if config.tracked_changes != "shown":
+            target = workdir / "resolved.docx"
+            _note_changes(result, resolve_docx(source, target, config.tracked_changes), target, config)
+        _count_comments(result, source, kind)
+    elif kind == "odt" and config.tracked_changes == "accepted":
+        target = workdir / "resolved.odt"
+        _note_changes(result, resolve_odt(source, target), target, config)
+    elif kind == "xlsx":
+        _prepare_sheets(result, workdir)
+    elif kind == "pptx":
+        _count_slides(result, source)
+        _count_comments(result, source, kind)
+    return result
+
+
+def _resolve_legacy(
+    result: Prepared, workdir: Path, config: NormalizeConfig, converter: OfficeConverter
+) -> None:
+    """Legacy formats are looked into as DOCX; that copy is printed only if it held changes."""
+    try:
+        copy = converter.convert(result.path, workdir / "as-docx", to="docx", retry=False)
+    except CorruptDocument:
+        return  # printing will tell what is wrong
+    target = workdir / "resolved.docx"
+    _note_changes(result, resolve_docx(copy, target, config.tracked_changes), target, config)
+
+
+def _note_changes(result: Prepared, counts: Counter[str], target: Path, config: NormalizeConfig) -> None:
+    if target.exists():
+        result.path = target
+    insertions, deletions = counts["insertion"], counts["deletion"]
+    if config.tracked_changes == "rejected":
+        insertions, deletions = deletions, insertions
+    names = ("insertion", "deletion") if config.tracked_changes == "accepted" else ("deletion", "insertion")
+    if insertions:
+        result.taken.append(_count(insertions, f"tracked {names[0]}"))
+    if deletions:
+        result.left_out.append(_count(deletions, f"tracked {names[1]}"))
+
+
+def _prepare_sheets(result: Prepared, workdir: Path) -> None:
+    target = workdir / "prepared.xlsx"
+    sheets = prepare_xlsx(result.path, target)
+    if sheets is None:
+        return
+    result.path = target
+    result.taken += [f"sheet {name}" for name in sheets.shown]
+    result.left_out += [f"hidden sheet {name}" for name in sheets.hidden]
+    if sheets.hidden_rows:
+        result.left_out.append(_count(sheets.hidden_rows, "hidden row"))
+    if sheets.hidden_columns:
+        result.left_out.append(_count(sheets.hidden_columns, "hidden column"))
+
+
+def _count_slides(result: Prepared, source: Path) -> None:
+    with zipfile.ZipFile(source) as z:
+        slides = [n for n in z.namelist() if _SLIDE.fullmatch(n)]
+        hidden = sum(bool(re.search(rb'<p:sld\b[^>]*\bshow="(?:0|false)"', z.read(n))) for n in slides)
+        notes = sum(_has_text(z.read(n)) for n in z.namelist() if _NOTES.fullmatch(n))
+    if hidden:
+        result.left_out.append(_count(hidden, "hidden slide"))
+    if notes:
+        result.left_out.append(f"speaker notes of {_count(notes, 'slide')}")
+
+
+def _has_text(notes: bytes) -> bool:
+    """True if a notes page holds words, its slide number apart."""
+    root = parse_part(notes)
+    if root is None:
+        return False
+    fields = {t for f in root.iter("{*}fld") for t in f.iter("{*}t")}
+    return any((t.text or "").strip() for t in root.iter("{*}t") if t not in fields)
+
+
+def _count_comments(result: Prepared, source: Path, kind: str) -> None:
+    pattern, mark = _COMMENT[kind]
+    with zipfile.ZipFile(source) as z:
+        found = sum(z.read(n).count(mark) for n in z.namelist() if re.fullmatch(pattern, n))
+    if found:
+        result.left_out.append(_count(found, "comment"))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

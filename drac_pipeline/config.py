@@ -74,7 +74,7 @@ class ConvertConfig(_Settings):
     ocr: bool = Field(default=True, description="read pages without a usable text layer by OCR")
     ocr_dpi: int = Field(default=200, ge=72, le=400, description="resolution at which pages are read by OCR")
     ocr_min_confidence: float = Field(
-        default=0.5, ge=0, le=1, description="lines read less surely are left out, with a warning"
+        default=0.6, ge=0, le=1, description="lines read less surely are left out, with a warning"
     )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from drac_pipeline.convert.local.text_layer import SPLIT_GAP, PageText, Segment, Word
 from drac_pipeline.convert.ocr.engine import Image, Quad, Reading, cut
+from drac_pipeline.convert.ocr.order import number
 from drac_pipeline.convert.ocr.upright import sides
 
 Flags = NDArray[np.bool_]
@@ -86,7 +87,7 @@ def measure(mask: Image, grey: Image, quad: Quad, reading: Reading, scale: float
 def _gaps(ink: Flags, r: Reading) -> list[tuple[float, float]]:
     """The widest free run between each two characters, in columns of the line image."""
     n = ink.shape[1]
-    free = ~ink.any(axis=0)
+    free: Flags = np.logical_not(ink.max(axis=0))
     out = []
     for one, two in itertools.pairwise(r.centres):
         a, b = int(one * n), int(np.ceil(two * n))
@@ -209,7 +210,7 @@ def _median(lines: list[Line]) -> float:
 
 
 def to_segments(lines: list[Line], frame: PageText) -> list[Segment]:
-    """Segments in rows from top to bottom, cut where two words may be two cells."""
+    """Segments in reading order, cut where two words may be two cells."""
     weighted = sorted((x.stroke / x.size, x.n) for x in lines if x.stroke)
     normal, total = 0.0, 0
     for stroke, n in weighted:
@@ -235,8 +236,8 @@ def to_segments(lines: list[Line], frame: PageText) -> list[Segment]:
                     font="ocr",
                     bold=bold,
                     italic=False,
-                    order=len(out),
+                    order=0,
                     frame=frame,
                 )
             )
-    return out
+    return number(out)

@@ -9,6 +9,8 @@
 | a picture covers most of it, with hardly any text    | OCR, if that finds more |
 | OCR finds nothing: a photograph or a few shapes      | nothing to read: a warning |
 | OCR finds nothing, and the ink looks like writing    | an error, and a marker in the Markdown |
+
+Models and image code are imported by the pages that need them, not by every document.
 """
 
 from __future__ import annotations
@@ -16,12 +18,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-import pymupdf
-
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.text_layer import PageText
-from drac_pipeline.convert.ocr.raster import ink
+from drac_pipeline.convert.ocr.trust import judge_text
 from drac_pipeline.model.conversion import PageReport
+from drac_pipeline.mupdf import pymupdf
 
 log = logging.getLogger(__name__)
 
@@ -45,12 +46,11 @@ def read_with_ocr(page: pymupdf.Page, text: PageText, config: ConvertConfig) -> 
     """Decide how a page is read, given its text layer, and read it."""
     number = text.page
     if not text.segments and not any(s.segments for s in text.side):
-        marks = ink(page)
-        if marks.blank:
+        from drac_pipeline.convert.ocr.raster import ink
+
+        if ink(page).blank:
             return Read(None, PageReport(page=number, reader="none", reason="no ink on the page", blank=True))
         return _scan(page, None, "no text layer", config)
-    from drac_pipeline.convert.ocr.trust import AGREES, judge_text
-
     verdict = judge_text(text)
     report = PageReport(page=number, reader="text layer", reason="the page has a text layer")
     if not verdict.suspect:
@@ -63,8 +63,8 @@ def read_with_ocr(page: pymupdf.Page, text: PageText, config: ConvertConfig) -> 
             return Read(None, report)
         return Read(text, report)
     if not verdict.unusable:
+        from drac_pipeline.convert.ocr.agreement import AGREES, agreement
         from drac_pipeline.convert.ocr.engine import get_engine
-        from drac_pipeline.convert.ocr.trust import agreement
 
         share = agreement(get_engine(), page, text, config)
         if share >= AGREES:
@@ -108,7 +108,7 @@ def _scan(page: pymupdf.Page, text: PageText | None, reason: str, config: Conver
             f"{len(scan.unsure)} of {scan.found} lines were read too unsurely to be kept"
             f" (convert.ocr_min_confidence = {config.ocr_min_confidence})"
         )
-    if scan.page.segments or any(s.segments for s in scan.page.side):
+    if scan.readable:
         if scan.confidence < _DOUBTFUL:
             report.warnings.append(f"the page is hard to read: confidence {scan.confidence:.2f}")
         return Read(scan.page, report)
@@ -117,6 +117,8 @@ def _scan(page: pymupdf.Page, text: PageText | None, reason: str, config: Conver
 
 def _nothing_found(page: pymupdf.Page, text: PageText | None, report: PageReport, found: int) -> Read:
     """OCR gave no text: a picture may be without words, writing may not."""
+    from drac_pipeline.convert.ocr.raster import ink
+
     marks = ink(page)
     if marks.blank:
         report.blank, report.warnings = True, []
@@ -125,8 +127,7 @@ def _nothing_found(page: pymupdf.Page, text: PageText | None, report: PageReport
     photo = marks.photo > _PHOTO
     if text is None and (photo or (marks.marks < _WRITING and not found)):
         report.confidence = 1.0
-        what = "a photograph" if photo else "a drawing"
-        report.warnings.append(f"the page shows {what} without readable text: nothing was taken from it")
+        report.warnings = ["the page shows a picture without readable text: nothing was taken from it"]
         return Read(None, report)
     report.confidence = 0.0
     report.error = "the page has ink but no text that could be read"
@@ -165,6 +166,8 @@ def _pictures(page: pymupdf.Page, text: PageText, report: PageReport, config: Co
 def _images(page: pymupdf.Page) -> list[pymupdf.Rect]:
     """Where large images lie on the page as displayed."""
     area = page.rect.width * page.rect.height
+    if not page.get_images():  # quick; the next question is answered by running the page
+        return []
     out = []
     for info in page.get_image_info():
         box = pymupdf.Rect(info["bbox"]) * page.rotation_matrix & page.rect

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pymupdf
 
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.text_layer import PageText
 from drac_pipeline.convert.ocr.engine import Engine
 from drac_pipeline.convert.ocr.raster import render
+from drac_pipeline.mupdf import pymupdf
 
 _DPI = 110  # detection only, nothing is recognised
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-import pymupdf
 from numpy.typing import NDArray
 
 from drac_pipeline.convert.ocr.engine import Image
+from drac_pipeline.mupdf import pymupdf
 
 MAX_PIXELS = 24_000_000  # A2 at 240 dpi; larger sheets are drawn coarser
 _CONTRAST = 36  # grey levels below its surroundings from which a pixel is ink

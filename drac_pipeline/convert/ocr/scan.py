@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
-import pymupdf
 
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.text_layer import PageText, Rule
@@ -17,6 +16,7 @@ from drac_pipeline.convert.ocr.raster import ink_mask, render
 from drac_pipeline.convert.ocr.rules import find_rules, split_at_rules, without_rules
 from drac_pipeline.convert.ocr.upright import Affine, make_upright, sides
 from drac_pipeline.model.box import Box
+from drac_pipeline.mupdf import pymupdf
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class ScannedPage(PageText):
 
 @dataclass(slots=True)
 class Scan:
-    """What OCR made of a page; `found` counts lines seen, `unsure` those left out."""
+    """What OCR made of a page. `found` counts lines seen, `unsure` holds those left out."""
 
     page: ScannedPage
     confidence: float = 0.0
@@ -49,6 +49,12 @@ class Scan:
     unsure: list[str] = field(default_factory=list)
     turned: str = ""
     seconds: float = 0.0
+
+    @property
+    def readable(self) -> bool:
+        """Whether this is text rather than scratches that were taken for some."""
+        letters = sum(c.isalnum() for p in (self.page, *self.page.side) for s in p.segments for c in s.text)
+        return letters > 2 and self.page.n_chars > sum(len(t) for t in self.unsure)
 
 
 def read_scan(engine: Engine, page: pymupdf.Page, number: int, config: ConvertConfig) -> Scan:

@@ -18,6 +18,7 @@ from drac_pipeline.convert.ocr.engine import Engine, Image, Quad, cut
 Affine = NDArray[np.float64]  # 2x3
 
 SURE = 0.88  # lines held the right way are recognised with at least this confidence
+_LEAST_CHARS = 5
 _SAMPLE = 6  # lines read to tell upright from upside down
 _LEAST_SKEW = 0.12  # degrees: over the width of a page less than half a line's height
 _REDETECT = 1.5  # degrees from which boxes are looked for again in the straightened image
@@ -113,16 +114,16 @@ def _length(quads: list[Quad], *, tall: bool) -> float:
 def _upside_down(engine: Engine, page: Upright) -> bool:
     """Whether the longest lines read better upside down."""
     lines = sorted(page.quads, key=lambda q: -sides(q)[0])[:_SAMPLE]
-    if not lines:
-        return False
-    ways = [[cut(page.image, q, turns) for q in lines] for turns in (0, 2)]
-    upright = engine.recognise(ways[0])
-    # confidence counts by characters: a wrong way gives few of them or doubtful ones
-    one = [s for r in upright for s in r.scores]
-    if one and sum(one) / len(one) >= SURE:
-        return False
-    two = [s for r in engine.recognise(ways[1]) for s in r.scores]
-    return sum(s * s for s in two) > 1.1 * sum(s * s for s in one)
+    one, two = _weight(engine, page, lines, 0), 0.0
+    if one < SURE:
+        two = _weight(engine, page, lines, 2)
+    return two > max(1.1 * one, 0.6)
+
+
+def _weight(engine: Engine, page: Upright, lines: list[Quad], turns: int) -> float:
+    """Mean confidence of the lines held one way; little text proves nothing."""
+    scores = [s for r in engine.recognise([cut(page.image, q, turns) for q in lines]) for s in r.scores]
+    return sum(scores) / len(scores) if len(scores) >= _LEAST_CHARS else 0.0
 
 
 def _quarter(page: Upright, quarters: int) -> Upright:

@@ -29,8 +29,10 @@ from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.normalize.browser import browser_version, find_browser, print_html
 from drac_pipeline.normalize.charset import Decoded, decode_text
 from drac_pipeline.normalize.detect import DetectedFormat, sniff
+from drac_pipeline.normalize.epub import epub_page
 from drac_pipeline.normalize.images import images_to_pdf
 from drac_pipeline.normalize.limits import check_zip
+from drac_pipeline.normalize.mail import mail_page
 from drac_pipeline.normalize.markup import csv_page, markdown_page, text_page
 from drac_pipeline.normalize.missing import missing_warning, missing_words
 from drac_pipeline.normalize.office import office_converter
@@ -134,6 +136,15 @@ def _normalize(document: SourceDocument, workdir: Path, config: NormalizeConfig)
             made = _made(target, found.format, "image", f"PyMuPDF {pymupdf.__version__}", warnings)
         case "html" | "text":
             made = _by_browser(source, document, found, target, workdir, config)
+        case "mail":
+            mail = mail_page(source)
+            made = print_page(mail.html, found.format, [], target, workdir, config)
+            made = made.model_copy(update={"taken": mail.taken, "left_out": mail.left_out})
+        case "book":
+            if found.encrypted:
+                raise EncryptedDocument("epub: its content is protected", remedy="Use an unprotected copy.")
+            html, warnings = epub_page(source)
+            made = print_page(html, found.format, warnings, target, workdir, config)
         case _:
             raise UnsupportedDocument(
                 f"there is no way from {found.format} to PDF",

@@ -76,6 +76,17 @@ class ConvertConfig(_Settings):
     ocr_min_confidence: float = Field(
         default=0.6, ge=0, le=1, description="lines read less surely are left out, with a warning"
     )
+    sheet_route: Literal["cells", "pdf"] = Field(
+        default="cells", description="read spreadsheets by their cells, or from their printed pages"
+    )
+    sheet_max_cells: int = Field(
+        default=5_000_000, gt=0, description="cells with content a workbook may have"
+    )
+    hidden_sheets: bool = Field(default=False, description="take in sheets that are hidden")
+    hidden_rows: bool = Field(default=False, description="take in rows that are hidden by hand")
+    filtered_rows: bool = Field(default=False, description="take in rows that a filter hides")
+    hidden_columns: bool = Field(default=False, description="take in columns that are hidden")
+    cell_comments: bool = Field(default=False, description="take in comments on cells")
 
 
 class SectionConfig(_Settings):

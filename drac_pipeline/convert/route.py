@@ -12,10 +12,11 @@ from pathlib import Path
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.document import convert_pdf
 from drac_pipeline.model import Converted
+from drac_pipeline.sheets.route import SHEET_FORMATS, convert_sheets
 from drac_pipeline.web import WEB_FORMATS, convert_web
 
 # Formats (as `normalize.sniff` names them) whose own bytes are kept beside the PDF.
-DIRECT_FORMATS: frozenset[str] = WEB_FORMATS
+DIRECT_FORMATS: frozenset[str] = WEB_FORMATS | SHEET_FORMATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +32,8 @@ def convert_document(document: Convertible, config: ConvertConfig) -> Converted:
     """The document as Markdown by the converter for its format. Raises DocumentError."""
     if document.original is not None and document.format in WEB_FORMATS and config.html_route == "web":
         return convert_web(document.original.read_bytes(), document.format, config)
+    if document.original is not None and document.format in SHEET_FORMATS and config.sheet_route == "cells":
+        return convert_sheets(
+            document.original, document.format, config, lambda: convert_pdf(document.pdf, config)
+        )
     return convert_pdf(document.pdf, config)

@@ -31,6 +31,7 @@ DropReason = Literal[
     "script",
     "embedded",
     "outside main",
+    "front matter",
 ]
 
 
@@ -61,11 +62,16 @@ class PageReport(BaseModel):
 
 
 class TableRow(BaseModel):
-    """A body row: its cells by column (a spanned value repeated in each row it covers)."""
+    """A body row: its cells by column (a spanned value repeated in each row it covers).
+
+    `page` is 0 where a document has no pages; `origin` says where the row stands in a file
+    that counts otherwise (`Sheet1!A5:F5`).
+    """
 
     cells: list[str]
     page: int
     box: Box | None = None
+    origin: str = ""
 
 
 class TableData(BaseModel):
@@ -73,6 +79,7 @@ class TableData(BaseModel):
 
     table_id: str
     caption: str = ""
+    origin: str = ""
     header: list[list[str]] = Field(default_factory=list)
     rows: list[TableRow] = Field(default_factory=list)
     boxes: list[Box] = Field(default_factory=list)
@@ -82,7 +89,8 @@ class BlockSpan(BaseModel):
     """Where the Markdown characters [start, end) came from.
 
     A span covers one block as parsed later (a heading line, a paragraph, a list
-    item, a row sentence). `table_id` and `row` (0-based) are set for row sentences.
+    item, a row sentence). `table_id` and `row` (0-based) are set for row sentences,
+    `origin` where the file has its own way to name the place (`Sheet1!A5:F5`).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -93,6 +101,7 @@ class BlockSpan(BaseModel):
     table_id: str | None = None
     row: int | None = None
     kind: str | None = None
+    origin: str = ""
 
 
 class ConversionReport(BaseModel):

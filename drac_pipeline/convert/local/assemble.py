@@ -87,10 +87,10 @@ def place_notes(blocks: list[Block]) -> list[Block]:
         m = _MARK.match(note.text)
         target = None
         if m:
-            refers = re.compile(rf"(?<=[^\W\d_.,;:!?)”’\"]|[.,;:!?)”’\"]){re.escape(m[1])}(?![\d.,%])")
+            refers = re.compile(rf"[^\W\d_][.,;:!?)”’\"]?{re.escape(m[1])}(?![\d.,%])")
             page = note.rows[0].page
             for b in out:
-                if b.kind == "note" or all(r.page != page for r in b.rows):
+                if b.kind in ("note", "heading") or all(r.page != page for r in b.rows):
                     continue
                 if any(refers.search(r.text) for r in b.rows if r.page == page):
                     target = b

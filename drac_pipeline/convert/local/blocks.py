@@ -9,7 +9,7 @@ from typing import Literal
 
 from drac_pipeline.convert.local.columns import Block as Zone
 from drac_pipeline.convert.local.columns import Flow
-from drac_pipeline.convert.local.rows import BULLETS, NUMBER_RE, Row
+from drac_pipeline.convert.local.rows import BULLETS, LEADER_RE, NUMBER_RE, Row
 from drac_pipeline.convert.local.table_zones import Draft
 
 Kind = Literal["paragraph", "item", "heading", "table", "note"]
@@ -146,6 +146,8 @@ def _starts(
     """Whether the row begins a new block."""
     if marker and not _marker_in_text(block, row, above, marker):
         return True
+    if LEADER_RE.search(above.text + " "):
+        return True  # an entry of a table of contents ends with its leader and page
     size = row.size
     if abs(size - above.size) > 0.12 * size:
         # a mark or formula in other type on a line of its own stays with its paragraph

@@ -7,7 +7,7 @@ from collections import Counter
 
 from drac_pipeline.convert.local.blocks import Block
 from drac_pipeline.convert.local.columns import Flow
-from drac_pipeline.convert.local.rows import Row
+from drac_pipeline.convert.local.rows import LEADER_RE, Row
 
 NUMBERED = re.compile(
     r"(?:(?:section|chapter|part|item|article|appendix)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S", re.I
@@ -118,6 +118,8 @@ def _looks(b: Block, body: float, blocks: list[Block], i: int, *, strict: bool) 
     if b.kind not in ("paragraph", "item"):
         return False
     text = b.text.strip()
+    if LEADER_RE.search(text + " "):
+        return False  # an entry of a table of contents
     if len(b.rows) > 3 or len(text) > 200 or not any(c.isalpha() for c in text):
         return False
     if b.kind == "item" and not (NUMBERED.match(text) or re.match(r"[A-Za-z]{1,4}[.)]\s", text)):

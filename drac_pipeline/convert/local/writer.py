@@ -6,7 +6,7 @@ import re
 
 from drac_pipeline.convert.local.blocks import Block
 from drac_pipeline.convert.local.paragraphs import clean_text, join_lines
-from drac_pipeline.convert.local.rows import readable
+from drac_pipeline.convert.local.rows import LEADER_RE, readable
 from drac_pipeline.convert.local.tables import Table, read_table
 from drac_pipeline.convert.local.text_layer import PageText, Segment
 from drac_pipeline.convert.markers import format_page_comment
@@ -87,7 +87,7 @@ class Writer:
         if block.kind == "table":
             self._table(read_table(block.drafts, self.vocabulary), block)
             return
-        text = join_lines((readable(r.text) for r in block.rows), self.vocabulary)
+        text = join_lines((LEADER_RE.sub(" ", readable(r.text) + " ") for r in block.rows), self.vocabulary)
         boxes = boxes_of([s for r in block.rows for s in r.segments])
         if block.kind == "heading":
             self.block("#" * max(1, min(6, block.level)) + " " + text, "heading", boxes)

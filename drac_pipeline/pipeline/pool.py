@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -126,7 +127,19 @@ def _new_pool(workers: int) -> ProcessPoolExecutor:
     # imports everything once a worker; the fork server imports once
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    return ProcessPoolExecutor(workers, mp_context=context)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent is gone: it would wait for work for ever otherwise."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _work(root: str, task: Task, config: DracConfig, force: bool) -> DocumentOutcome:

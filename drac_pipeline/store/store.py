@@ -102,8 +102,11 @@ class Store:
         """Be the only one who runs stages of the document; waits for whoever does.
 
         Two runs on one document would do it twice, and each delete files that the other reads.
+        Workspaces left there are those of a killed process: they go.
         """
         with self._locked(key, ".work-lock"):
+            for left in self.document_dir(key).glob(f"{_TEMPORARY}*/"):
+                shutil.rmtree(left, ignore_errors=True)
             yield
 
     @contextlib.contextmanager

@@ -41,6 +41,7 @@ def test_size_is_200_dpi_but_no_side_over_1568(
     tmp_path: Path, size: tuple[float, float], pixels: tuple[int, int]
 ) -> None:
     [page] = render_pages(pdf_of(tmp_path / "a.pdf", size), tmp_path / "out", RenderConfig())
+    assert page.path
     assert page.path == tmp_path / "out" / "page-0001.png"
     with Image.open(page.path) as image:
         assert image.size == (page.width, page.height)

@@ -3,14 +3,16 @@
 Scripts are taken out of the page and forbidden by its content security policy; they
 cannot be switched off by flag, since Chromium's own print page needs them. Each print
 has a profile of its own and an empty network namespace where the system grants one;
-host names resolve to nothing in any case. As root Chromium only starts without its own
-sandbox: run the pipeline as an ordinary user where pages come from strangers.
+host names resolve to nothing in any case. As root, and where the system withholds user
+namespaces, Chromium only starts without its own sandbox: run the pipeline as an ordinary
+user where pages come from strangers.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import re
 import shutil
@@ -20,7 +22,10 @@ from pathlib import Path
 
 from drac_pipeline.config import NormalizeConfig
 from drac_pipeline.errors import ConversionFailed, MissingTool
-from drac_pipeline.normalize.process import clean_environment, no_network_prefix, run_tool
+from drac_pipeline.normalize.process import ToolResult, clean_environment, run_tool
+
+_log = logging.getLogger(__name__)
+_no_sandbox: list[str] = []  # filled once a sandbox was tried in vain
 
 _NAMES = (
     "chromium",
@@ -88,23 +93,11 @@ def print_html(browser: str, html: str, target: Path, config: NormalizeConfig) -
         source = home / "page.html"
         source.write_text(html, encoding="utf-8")
         printed = home / "page.pdf"
-        sandbox = () if os.geteuid() else ("--no-sandbox",)
-        command = [
-            browser,
-            *_FLAGS,
-            *sandbox,
-            f"--user-data-dir={home / 'profile'}",
-            f"--print-to-pdf={printed}",
-            source.as_uri(),
-        ]
-        done = run_tool(
-            command,
-            cwd=home,
-            log=home / "browser.log",
-            env=clean_environment(home, home),
-            timeout=config.timeout_seconds,
-            memory_bytes=config.max_memory_bytes,
-        )
+        done = _run(browser, source, printed, config)
+        if not printed.is_file() and _sandboxed() and "sandbox" in done.output:
+            _no_sandbox.append(browser)
+            _log.warning("this system does not let %s use its own sandbox: printing without it", browser)
+            done = _run(browser, source, printed, config)
         if not printed.is_file() or not printed.stat().st_size:
             raise ConversionFailed(
                 f"the browser printed nothing (exit code {done.code}): {_last_line(done.output)}",
@@ -115,9 +108,28 @@ def print_html(browser: str, html: str, target: Path, config: NormalizeConfig) -
         shutil.rmtree(home, ignore_errors=True)
 
 
-def network_is_cut() -> bool:
-    """True if programs get an empty network namespace on this system."""
-    return bool(no_network_prefix())
+def _run(browser: str, source: Path, printed: Path, config: NormalizeConfig) -> ToolResult:
+    home = source.parent
+    return run_tool(
+        [
+            browser,
+            *_FLAGS,
+            *(() if _sandboxed() else ("--no-sandbox",)),
+            f"--user-data-dir={home / 'profile'}",
+            f"--print-to-pdf={printed}",
+            source.as_uri(),
+        ],
+        cwd=home,
+        log=home / "browser.log",
+        env=clean_environment(home, home),
+        timeout=config.timeout_seconds,
+        memory_bytes=config.max_memory_bytes,
+    )
+
+
+def _sandboxed() -> bool:
+    """Chromium's sandbox needs user namespaces, which containers often withhold, and refuses root."""
+    return os.geteuid() != 0 and not _no_sandbox
 
 
 def _last_line(output: str) -> str:

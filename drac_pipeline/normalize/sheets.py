@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
 import zipfile
@@ -62,10 +63,9 @@ def prepare_xlsx(source: Path, target: Path) -> Sheets | None:
                 "/"
             )
             if part in names and z.getinfo(part).file_size <= _MAX_SHEET_BYTES:
-                root = parse_part(z.read(part))
-                if root is not None and root.tag == _s("worksheet"):
-                    _fit(root, measure, result)
-                    edits[part] = serialize_part(root)
+                edited = _fit(z.read(part), measure, result)
+                if edited is not None:
+                    edits[part] = edited
         for defined in list(book.iter(_s("definedName"))):
             if defined.get("name") == "_xlnm.Print_Area":
                 defined.getparent().remove(defined)  # pyright: ignore[reportOptionalMemberAccess]
@@ -115,8 +115,27 @@ def _string_lengths(z: zipfile.ZipFile, names: set[str]) -> list[int]:
     return [max(map(len, text.split("\n"))) for text in texts]
 
 
-def _fit(root: etree._Element, measure: Measure, result: Sheets) -> None:
-    widths, result.hidden_rows = _needed_widths(root, measure, result.hidden_rows)
+def _fit(data: bytes, measure: Measure, result: Sheets) -> bytes | None:
+    """The sheet with new page setup and widths; None if it is not laid out as expected.
+
+    The rows, which may be most of a large file, are read as a stream and copied as bytes.
+    """
+    start = re.search(rb"<((?:\w+:)?)sheetData\b[^>]*?(/?)>", data)
+    if start is None:
+        return None
+    prefix, is_empty = start.group(1), bool(start.group(2))
+    closing = b"</%ssheetData>" % prefix
+    end = start.end() if is_empty else data.rfind(closing) + len(closing)
+    hollow = b"<%ssheetData/>" % prefix
+    root = parse_part(data[: start.start()] + hollow + data[end:])
+    if root is None or root.tag != _s("worksheet"):
+        return None
+    widths, result.hidden_rows = _needed_widths(data, measure, result.hidden_rows)
+    _set_up(root, widths, result)
+    return serialize_part(root).replace(hollow, data[start.start() : end], 1)
+
+
+def _set_up(root: etree._Element, widths: dict[int, float], result: Sheets) -> None:
     result.hidden_columns += _widen(root, widths)
     properties = root.find(_s("sheetPr"))
     if properties is None:
@@ -141,13 +160,16 @@ def _fit(root: etree._Element, measure: Measure, result: Sheets) -> None:
         root.remove(breaks)
 
 
-def _needed_widths(root: etree._Element, measure: Measure, hidden_rows: int) -> tuple[dict[int, float], int]:
+def _needed_widths(data: bytes, measure: Measure, hidden_rows: int) -> tuple[dict[int, float], int]:
     """Characters each column needs for its values, and the count of hidden rows.
 
     A text counts only if the cell to its right is in use, since else it may run on.
     """
     widths: dict[int, float] = defaultdict(float)
-    for row in root.iter(_s("row")):
+    rows = etree.iterparse(
+        io.BytesIO(data), tag=_s("row"), resolve_entities=False, no_network=True, huge_tree=True, recover=True
+    )
+    for _, row in rows:
         if row.get("hidden") in ("1", "true"):
             hidden_rows += 1
         pending: tuple[int, float] | None = None
@@ -159,6 +181,9 @@ def _needed_widths(root: etree._Element, measure: Measure, hidden_rows: int) -> 
                 widths[pending[0]] = max(widths[pending[0]], pending[1])
             pending = (column, needed) if is_text else None
             widths[column] = max(widths[column], 0.0 if is_text else needed)
+        row.clear()
+        while row.getprevious() is not None:
+            del row.getparent()[0]  # pyright: ignore[reportOptionalSubscript]
     return widths, hidden_rows
 
 

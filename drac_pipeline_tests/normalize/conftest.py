@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -86,7 +86,7 @@ def make_pptx(path: Path, title: str = "A slide") -> Path:
     return path
 
 
-def make_zip(path: Path, members: dict[str, bytes | str]) -> Path:
+def make_zip(path: Path, members: Mapping[str, bytes | str]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
         for name, data in members.items():
             z.writestr(name, data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pymupdf
 import pytest
@@ -23,7 +24,7 @@ def picture(width: int = 200, height: int = 100) -> Image.Image:
     return image
 
 
-def convert(tmp_path: Path, image: Image.Image, kind: str, **options: object) -> pymupdf.Document:
+def convert(tmp_path: Path, image: Image.Image, kind: str, **options: Any) -> pymupdf.Document:
     source = tmp_path / "image"
     image.save(source, kind, **options)
     images_to_pdf(source, tmp_path / "image.pdf", max_pixels=LIMIT)

@@ -156,7 +156,9 @@ def test_hidden_slides_and_notes_are_left_out_and_counted(tmp_path: Path, run) -
     deck = pptx.Presentation()
     for n in range(3):
         slide = deck.slides.add_slide(deck.slide_layouts[6])
-        slide.shapes.add_textbox(0, 0, Inches(3), Inches(1)).text_frame.text = f"slide number{n}"
+        slide.shapes.add_textbox(
+            Inches(0), Inches(0), Inches(3), Inches(1)
+        ).text_frame.text = f"slide number{n}"
         assert slide.notes_slide.notes_text_frame
         slide.notes_slide.notes_text_frame.text = "said aloud" if n else ""
     deck.slides[1]._element.set("show", "0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pymupdf
 import pytest
@@ -31,8 +32,10 @@ from drac_pipeline_tests.normalize.conftest import (
     pdf_text,
 )
 
+AES_256 = 5  # PDF_ENCRYPT_AES_256
 
-def save_pdf(path: Path, text: str = "Words", pages: int = 1, **options: object) -> Path:
+
+def save_pdf(path: Path, text: str = "Words", pages: int = 1, **options: Any) -> Path:
     doc = pymupdf.open()
     for n in range(pages):
         doc.new_page().insert_text((72, 72), f"{text} {n + 1}")
@@ -49,17 +52,13 @@ def test_a_pdf_passes_through_byte_for_byte(tmp_path: Path, run) -> None:
 
 
 def test_an_owner_password_is_no_obstacle(tmp_path: Path, run) -> None:
-    path = save_pdf(
-        tmp_path / "a.pdf", encryption=pymupdf.PDF_ENCRYPT_AES_256, owner_pw="boss", permissions=0
-    )
+    path = save_pdf(tmp_path / "a.pdf", encryption=AES_256, owner_pw="boss", permissions=0)
     done = run(path)
     assert done.pdf.read_bytes() == path.read_bytes()
 
 
 def test_a_user_password_is_asked_for_and_taken_from_the_settings(tmp_path: Path, run) -> None:
-    path = save_pdf(
-        tmp_path / "a.pdf", encryption=pymupdf.PDF_ENCRYPT_AES_256, owner_pw="boss", user_pw="pass"
-    )
+    path = save_pdf(tmp_path / "a.pdf", encryption=AES_256, owner_pw="boss", user_pw="pass")
     with pytest.raises(EncryptedDocument) as caught:
         run(path)
     assert caught.value.key == "a.pdf"

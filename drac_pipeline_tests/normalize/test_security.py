@@ -59,7 +59,7 @@ class Canary:
 
             do_HEAD = do_OPTIONS = do_PROPFIND = do_POST = do_GET
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, format: str, *args: object) -> None:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -87,8 +87,8 @@ def red(tmp_path: Path) -> Path:
 
 def shows_red(pdf: Path) -> bool:
     with pymupdf.open(pdf) as doc:
-        colours = [set(page.get_pixmap(dpi=30).color_count(colors=True)) for page in doc]
-    return any(bytes((255, 0, 0)) in {bytes(c) for c in seen} for seen in colours)
+        samples = [page.get_pixmap(dpi=30, alpha=False).samples for page in doc]
+    return any(bytes((255, 0, 0)) in {s[i : i + 3] for i in range(0, len(s), 3)} for s in samples)
 
 
 def linked_docx(path: Path, target: str, red: Path) -> None:
@@ -210,7 +210,8 @@ def test_the_policy_holds_where_sanitizing_fails(tmp_path: Path, canary: Canary,
     )
     assert "RAN" not in text
     assert not shows_red(tmp_path / "a.pdf")
-    assert [path for path in canary.asked if path != "/ping"] == []
+    assert canary.asked == []
+    assert "shown" in text
 
 
 def test_programs_have_no_network_where_the_system_allows(tmp_path: Path) -> None:

@@ -101,9 +101,14 @@ class PlanConfig(_Settings):
     planner: Literal["local"] = "local"
     min_blocks: int = Field(default=3, ge=1, description="content blocks a chunk should have at least")
     max_blocks: int = Field(default=8, ge=1, description="content blocks a chunk should have at most")
-    target_chars: int = Field(default=900, ge=100, description="characters a chunk aims at, headings counted")
+    target_chars: int = Field(
+        default=600,
+        ge=100,
+        description="characters, headings counted, below which a chunk takes in its neighbours; "
+        "whole sections, lists and tables stay whole above it, so the mean lies about half as high again",
+    )
     max_chars: int = Field(
-        default=1500, ge=200, description="characters a chunk of several blocks never exceeds"
+        default=1800, ge=200, description="characters a chunk of several elements never exceeds"
     )
 
 

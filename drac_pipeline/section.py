@@ -9,6 +9,8 @@ the number of elements, for each heading level.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
+from typing import NamedTuple
 
 from drac_pipeline.config import SectionConfig
 from drac_pipeline.model.element import Element, ElementKind
@@ -36,7 +38,7 @@ def sections(elements: Sequence[Element], config: SectionConfig | None = None) -
 
 
 def _split(
-    elements: Sequence[Element], start: int, end: int, level: int, budget: int, cut_points: list[int]
+    elements: Sequence[Element], start: int, end: int, level: int, budget: int, cuts: _Cuts
 ) -> list[int]:
     """Where the sections of elements[start:end] end, cut at headings of `level` or below it."""
     if start == end:
@@ -44,37 +46,52 @@ def _split(
     if end - start <= budget:
         return [end]
     if level > _HEADING_LEVELS:
-        return _by_size(start, end, budget, cut_points)
+        return _by_size(start, end, budget, cuts)
     starts = [
         i
         for i in range(start + 1, end)
-        if elements[i].kind is ElementKind.HEADING and elements[i].level <= level and cut_points[i] == i
+        if elements[i].kind is ElementKind.HEADING and elements[i].level <= level and cuts.whole[i] == i
     ]
     ends: list[int] = []
     for a, b in zip([start, *starts], [*starts, end], strict=True):
-        ends += _split(elements, a, b, level + 1, budget, cut_points)
+        ends += _split(elements, a, b, level + 1, budget, cuts)
     return ends
 
 
-def _by_size(start: int, end: int, budget: int, cut_points: list[int]) -> list[int]:
+def _by_size(start: int, end: int, budget: int, cuts: _Cuts) -> list[int]:
+    """As few parts as the budget asks for, of about equal size, cut where it does least harm."""
     ends: list[int] = []
     while end - start > budget:
-        cut = cut_points[start + budget]
-        start = cut if cut > start else start + budget
+        parts = ceil((end - start) / budget)
+        even = ceil((end - start) / parts)
+        places = (points[start + reach] for points in (cuts.whole, cuts.outer) for reach in (even, budget))
+        start = next((cut for cut in places if cut > start), start + even)
         ends.append(start)
     return [*ends, end]
 
 
-def _cut_points(elements: Sequence[Element]) -> list[int]:
-    """For each position the last one, not after it, where a cut parts nothing that belongs together."""
-    out = [0]
+class _Cuts(NamedTuple):
+    """For each position the last one, not after it, where a cut parts nothing that belongs together.
+
+    `whole` keeps lists and tables in one piece, `outer` only an item with its sub-items; both
+    keep headings with what follows and lead-ins with what they lead in to.
+    """
+
+    whole: list[int]
+    outer: list[int]
+
+
+def _cut_points(elements: Sequence[Element]) -> _Cuts:
+    cuts = _Cuts([0], [0])
     for i in range(1, len(elements)):
         above, here = elements[i - 1], elements[i]
-        same_group = bool(here.group) and above.group == here.group
-        lead_in = bool(here.group) and above.kind is ElementKind.PARAGRAPH and not above.group
-        keep = above.kind is ElementKind.HEADING or same_group or lead_in
-        out.append(out[-1] if keep else i)
-    return out
+        led = bool(here.group) and above.kind is ElementKind.PARAGRAPH and not above.group
+        bound = above.kind is ElementKind.HEADING or led
+        inside = bool(here.group) and above.group == here.group
+        nested = inside and here.kind is ElementKind.LIST_ITEM and here.level > 1
+        cuts.whole.append(cuts.whole[-1] if bound or inside else i)
+        cuts.outer.append(cuts.outer[-1] if bound or nested else i)
+    return cuts
 
 
 def _merged(ends: list[int], elements: Sequence[Element], budget: int) -> list[int]:

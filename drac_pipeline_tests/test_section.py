@@ -35,7 +35,7 @@ def test_a_document_within_the_budget_is_one_section():
 
 
 def test_default_budget_is_sixty():
-    assert [len(s.element_ids) for s in sections(parse_markdown(paragraphs(61)))] == [60, 1]
+    assert [len(s.element_ids) for s in sections(parse_markdown(paragraphs(61)))] == [31, 30]
 
 
 def test_coarsest_level_that_fits_descending_only_where_needed():
@@ -65,8 +65,8 @@ def test_small_neighbours_are_merged_siblings_first():
     assert [len(s.element_ids) for s in cut(markdown, 11)] == [11, 10]
 
 
-def test_without_headings_sections_have_a_fixed_size():
-    assert [len(s.element_ids) for s in cut(paragraphs(25), 10)] == [10, 10, 5]
+def test_without_headings_sections_are_as_few_and_as_even_as_the_budget_lets_them():
+    assert [len(s.element_ids) for s in cut(paragraphs(25), 10)] == [9, 8, 8]
 
 
 def test_lists_are_not_cut_where_the_budget_can_hold_them():
@@ -74,11 +74,16 @@ def test_lists_are_not_cut_where_the_budget_can_hold_them():
     assert [s.element_ids for s in cut(markdown, 10)] == [ids("p", 1, 6), ids("p", 7, 13)]
 
 
-def test_a_table_longer_than_the_budget_is_cut_at_it():
+def test_a_list_longer_than_the_budget_is_cut_between_outer_items():
+    markdown = "Do this:\n\n" + "".join(f"{k}. step\n   - why\n   - how\n" for k in range(1, 6))
+    assert [len(s.element_ids) for s in cut(markdown, 10)] == [7, 9]
+
+
+def test_a_table_longer_than_the_budget_is_cut():
     markdown = "\n\n".join(f"Row {k:03}." for k in range(500))
     spans = [BlockSpan(start=k * 10, end=k * 10 + 8, table_id="t1", row=k) for k in range(500)]
     got = cut(markdown, 60, spans)
-    assert [len(s.element_ids) for s in got] == [60] * 8 + [20]
+    assert [len(s.element_ids) for s in got] == [56] * 5 + [55] * 4
 
 
 def test_a_heading_stays_with_what_follows_it():

@@ -116,7 +116,8 @@ def _n_chars(items: Sequence[Element]) -> int:
     total = 0
     for k, e in enumerate(items):
         in_list = k > 0 and same_list(items[k - 1], e)
-        total += len(e.text) + (_LIST_GAP if in_list else _BLOCK_GAP)
+        hashes = e.level + 1 if e.kind is ElementKind.HEADING else 0
+        total += hashes + len(e.text) + (_LIST_GAP if in_list else _BLOCK_GAP)
     return total
 
 

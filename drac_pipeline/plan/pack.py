@@ -13,17 +13,20 @@ from collections.abc import Sequence
 from drac_pipeline.config import PlanConfig
 from drac_pipeline.model.element import ElementKind
 from drac_pipeline.plan.blocks import Cut, Piece, leads_in
+from drac_pipeline.plan.cohesion import cohesion
 
-# Prices, in units of what an empty chunk would cost.
-CUT_AT_HEADING = 0.0  # where another parent begins
-CUT_AT_SIBLING = 0.1  # between sections under one parent
-CUT_IN_SECTION = 0.3
-CUT_AFTER_LEAD_IN = 1.0
-CUT_IN_TABLE = 1.5
-CUT_IN_LIST = 1.5
-CUT_IN_PROCEDURE = 2.0
-OVERSIZE = 1.0  # at the hard size; grows with the square of what exceeds the target
+# Prices, in units of what an empty chunk would cost. Measured on company documents: what
+# matters is the size of chunks, that whole sections stay whole far above the target, and
+# that neighbours are joined by likeness; the exact prices matter little.
+CUT_AT_HEADING = 0.0
+CUT_IN_SECTION = 1.0
+CUT_IN = {Cut.TABLE: 1.5, Cut.LIST: 1.5, Cut.PROCEDURE: 2.0}
+CUT_AFTER_LEAD_IN = 2.0
+CUT_AFTER_BARE_HEADING = 4.0
+CUT_LIKE_FROM_LIKE = 1.5  # between blocks with the same words; in proportion for others
+OVERSIZE = 0.5  # at the hard size; grows with the square of what exceeds the target
 FEW_BLOCKS = 0.2
+FRAGMENT_CHARS = 60  # a paragraph shorter than this is not counted as a block
 
 
 def pack(pieces: Sequence[Piece], config: PlanConfig, heading_chars: dict[str, int]) -> list[list[Piece]]:
@@ -32,9 +35,11 @@ def pack(pieces: Sequence[Piece], config: PlanConfig, heading_chars: dict[str, i
     A chunk of several pieces has at most `config.max_chars` characters, its headings
     counted, and at most `config.max_blocks` blocks.
     """
+    likeness = cohesion(pieces)
+    prices = [_cut_price(pieces, i, likeness[i]) for i in range(len(pieces))]
     best: list[tuple[float, int]] = [(0.0, 0)]  # lowest price of the first j pieces, start of the last chunk
     for j in range(1, len(pieces) + 1):
-        best.append(_best_start(pieces, j, best, config, heading_chars))
+        best.append(_best_start(pieces, j, best, prices, config, heading_chars))
     out: list[list[Piece]] = []
     j = len(pieces)
     while j > 0:
@@ -48,6 +53,7 @@ def _best_start(
     pieces: Sequence[Piece],
     j: int,
     best: list[tuple[float, int]],
+    prices: list[float],
     config: PlanConfig,
     heading_chars: dict[str, int],
 ) -> tuple[float, int]:
@@ -62,14 +68,22 @@ def _best_start(
             if heading not in shown:
                 shown.add(heading)
                 n_chars += heading_chars[heading]
-        if piece.items[0].kind is not ElementKind.HEADING and (i == j - 1 or pieces[i + 1].cut is Cut.NOTHING):
+        ends_block = i == j - 1 or pieces[i + 1].cut is Cut.NOTHING
+        if ends_block and not _is_fragment(piece):
             n_blocks += 1
         if i < j - 1 and (n_chars > config.max_chars or n_blocks > config.max_blocks):
             break
-        price = best[i][0] + _cut_price(pieces, i) + _chunk_price(n_chars, n_blocks, config)
+        price = best[i][0] + prices[i] + _chunk_price(n_chars, n_blocks, config)
         if price < choice[0]:
             choice = (price, i)
     return choice
+
+
+def _is_fragment(piece: Piece) -> bool:
+    """True for what is no block of its own: a bare heading, or a few words alone."""
+    if piece.items[0].kind is ElementKind.HEADING:
+        return True
+    return len(piece.items) == 1 and not piece.items[0].group and piece.n_chars < FRAGMENT_CHARS
 
 
 def _chunk_price(n_chars: int, n_blocks: int, config: PlanConfig) -> float:
@@ -82,15 +96,17 @@ def _chunk_price(n_chars: int, n_blocks: int, config: PlanConfig) -> float:
     return OVERSIZE * min(miss / span, 10.0) ** 2
 
 
-def _cut_price(pieces: Sequence[Piece], i: int) -> float:
+def _cut_price(pieces: Sequence[Piece], i: int, likeness: float) -> float:
     """What it costs to begin a chunk with piece `i`."""
     if i == 0:
         return 0.0
     above, here = pieces[i - 1], pieces[i]
-    if here.cut is not Cut.NOTHING:
-        return {Cut.TABLE: CUT_IN_TABLE, Cut.LIST: CUT_IN_LIST, Cut.PROCEDURE: CUT_IN_PROCEDURE}[here.cut]
-    if here.chain == above.chain:
-        return CUT_AFTER_LEAD_IN if leads_in(above.items[-1]) else CUT_IN_SECTION
-    siblings = len(here.chain) == len(above.chain) and here.chain[:-1] == above.chain[:-1]
-    deeper = here.chain[: len(above.chain)] == above.chain
-    return CUT_AT_SIBLING if siblings or deeper else CUT_AT_HEADING
+    if above.items[-1].kind is ElementKind.HEADING:
+        price = CUT_AFTER_BARE_HEADING
+    elif here.cut is not Cut.NOTHING:
+        price = CUT_IN[here.cut]
+    elif here.chain != above.chain:
+        price = CUT_AT_HEADING
+    else:
+        price = CUT_AFTER_LEAD_IN if leads_in(above.items[-1]) else CUT_IN_SECTION
+    return price + CUT_LIKE_FROM_LIKE * likeness

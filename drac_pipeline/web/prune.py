@@ -7,6 +7,7 @@ holds the text. A page without furniture loses nothing. Each thing left out is r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from drac_pipeline.model.conversion import Dropped, DropReason
@@ -51,22 +52,25 @@ class Pruned:
 def prune(root: Node, *, boilerplate: bool = True) -> Pruned:
     """Empties in `root` what is not content. `boilerplate=False` keeps all that is visible."""
     out = Pruned()
-    sift(root, Visible(root).reason, out)
+    visible = Visible(root)
+    sift(root, visible.reason, out)
     if boilerplate:
         facts = count_facts(root)
-        sift(root, _Furniture(root, facts).reason, out)
-        facts = count_facts(root)
+        if sift(root, _Furniture(root, facts).reason, out):
+            facts = count_facts(root)
         found = outside_main(root, facts)
         found = found if found is not None else unmarked_links(root, facts, chrome=out.chrome)
         for node, reason in found:
             empty(node, reason, out)
+    sift(root, visible.control, out)  # last, since controls tell what a box of a page is
     out.facts = count_facts(root)
     return out
 
 
-def sift(root: Node, reason_of, out: Pruned) -> None:
-    """Empties each element that `reason_of` gives a reason for, top down."""
+def sift(root: Node, reason_of: Callable[[Node], DropReason | None], out: Pruned) -> int:
+    """Empties each element that `reason_of` gives a reason for, top down; how many it were."""
     stack = [root]
+    n = 0
     while stack:
         node = stack.pop()
         if not isinstance(node.tag, str) or node.tag == GONE:
@@ -76,6 +80,8 @@ def sift(root: Node, reason_of, out: Pruned) -> None:
             stack.extend(reversed(node))
         else:
             empty(node, reason, out)
+            n += 1
+    return n
 
 
 def empty(node: Node, reason: DropReason, out: Pruned) -> None:

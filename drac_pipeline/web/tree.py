@@ -22,7 +22,7 @@ _XML_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _INVISIBLE = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.I | re.S)
 _WRAPPER = re.compile(
     r"</?(?:div|span|font|b|i|u|em|strong|small|big|center|section|article|blockquote|ins|del|a)"
-    r"(?:\s[^<>]*)?>",
+    r"(?:\s[^<>]*)?>(?:\s*</?(?:div|span|font|b|i|u|em|strong|blockquote)>)*",
     re.I,
 )
 _TAG = re.compile(r"<[^<>]*>")
@@ -47,15 +47,21 @@ _ROLES = {
 _PLAIN = frozenset({"div", "span", "section", "p", "ul", "ol", "dl", "b", "strong", "a", "article"})
 
 
+def decode_page(data: bytes, declared: str = "") -> tuple[str, list[str]]:
+    """The text of a file and warnings. Raises CorruptDocument, EmptyDocument."""
+    decoded = decode_text(data, declared=declared)
+    if decoded is None:
+        raise CorruptDocument("the text holds binary data", remedy="Save it again as UTF-8.")
+    if not decoded.text.strip():
+        raise EmptyDocument("the file holds nothing but white space", remedy="Remove it from the source.")
+    return decoded.text, [decoded.warning] if decoded.warning else []
+
+
 def read_page(data: bytes) -> tuple[Node, list[str]]:
     """The page's root element and warnings. Raises CorruptDocument, EmptyDocument."""
-    decoded = decode_text(data)
-    if decoded is None:
-        raise CorruptDocument("the page holds binary data", remedy="Save it again as UTF-8.")
-    if not decoded.text.strip():
-        raise EmptyDocument("the page holds nothing but white space", remedy="Remove it from the source.")
-    root, warnings = parse_html(decoded.text)
-    return root, ([decoded.warning] if decoded.warning else []) + warnings
+    text, warnings = decode_page(data)
+    root, more = parse_html(text)
+    return root, warnings + more
 
 
 def parse_html(text: str) -> tuple[Node, list[str]]:

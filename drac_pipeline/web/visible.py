@@ -42,17 +42,18 @@ class Visible:
             return "embedded"
         if self._hidden(node):
             return "hidden"
-        if tag in _CONTROLS or (tag == "button" and not _is_heading_button(node)):
-            return "form"
-        if tag == "input" and not _shown(node):
-            return "form"
-        if tag == "label" and node.get("for") in self.switches:
-            return "form"
         if names.is_permalink(node) or (tag in ("td", "span", "div", "a", "pre") and names.is_gutter(node)):
             return "decoration"
         if tag == "a" and (node.get("href") or "").startswith("#") and names.is_skip_link(text_of(node)):
             return "navigation"
         return None
+
+    def control(self, node: Node) -> DropReason | None:
+        """Why a control is left out: a button, a field, a switch."""
+        tag = node.tag
+        out = tag in _CONTROLS or (tag == "button" and not _is_heading_button(node))
+        out = out or (tag == "input" and not _shown(node))
+        return "form" if out or (tag == "label" and node.get("for") in self.switches) else None
 
     def _hidden(self, node: Node) -> bool:
         if node.tag in ("math", "body", "html"):

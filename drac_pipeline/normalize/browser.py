@@ -124,6 +124,7 @@ def _run(browser: str, source: Path, printed: Path, config: NormalizeConfig) -> 
         env=clean_environment(home, home),
         timeout=config.timeout_seconds,
         memory_bytes=config.max_memory_bytes,
+        scratch=home,
     )
 
 

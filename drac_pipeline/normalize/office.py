@@ -176,6 +176,7 @@ class OfficeConverter:
             cwd=home,
             log=home / "server.log",
             env=clean_environment(home, home),
+            scratch=home,
         )
         self._served = 0
         _alive.add(self)

@@ -26,12 +26,21 @@ _SUPERVISOR = """
 ulimit -c 0
 ulimit -f 8388608
 exec 3<&0
-{ read -r _; kill -KILL 0; } <&3 &
+scratch=$1
+shift
+{
+  read -r _
+  trap '' TERM
+  kill -TERM 0
+  sleep 0.5
+  [ -n "$scratch" ] && rm -rf -- "$scratch"
+  kill -KILL 0
+} <&3 &
 watch=$!
 "$@" </dev/null 3<&- &
 wait $!
 code=$?
-kill $watch 2>/dev/null
+kill -KILL $watch 2>/dev/null
 exit $code
 """  # ulimit -f counts 512-byte blocks: no file over 4 GiB
 _POLL = 0.1
@@ -46,16 +55,26 @@ class ToolResult:
 
 
 class Tool:
-    """A running program. Use as a context manager: it is dead afterwards, and so are its children."""
+    """A running program. Use as a context manager: it is dead afterwards, and so are its children.
+
+    `scratch` is a folder that the supervisor deletes if our process dies before the program.
+    """
 
     def __init__(
-        self, command: Sequence[str], *, cwd: Path, log: Path, env: Mapping[str, str], isolate: bool = True
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        log: Path,
+        env: Mapping[str, str],
+        isolate: bool = True,
+        scratch: Path | None = None,
     ) -> None:
         self.log = log
         full = [*(no_network_prefix() if isolate else ()), *command]
         with log.open("wb") as out:
             self.process = subprocess.Popen(
-                ["/bin/sh", "-c", _SUPERVISOR, "sh", *full],
+                ["/bin/sh", "-c", _SUPERVISOR, "sh", str(scratch or ""), *full],
                 cwd=cwd,
                 env=dict(env),
                 stdin=subprocess.PIPE,
@@ -116,10 +135,17 @@ class Tool:
 
 
 def run_tool(
-    command: Sequence[str], *, cwd: Path, log: Path, env: Mapping[str, str], timeout: float, memory_bytes: int
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    log: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    memory_bytes: int,
+    scratch: Path | None = None,
 ) -> ToolResult:
     """Run `command` to its end under the limits of `Tool.wait`; nothing of it survives the call."""
-    with Tool(command, cwd=cwd, log=log, env=env) as tool:
+    with Tool(command, cwd=cwd, log=log, env=env, scratch=scratch) as tool:
         return tool.wait(timeout, memory_bytes)
 
 

@@ -72,15 +72,16 @@ import pathlib, time
 from drac_pipeline.normalize.office import OfficeConverter
 c = OfficeConverter()
 c.convert(pathlib.Path({str(source)!r}), pathlib.Path({str(tmp_path)!r}))
-print(c._server.process.pid, flush=True)
+print(c._server.process.pid, c._home, flush=True)
 time.sleep(20)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout
-        server = int(worker.stdout.readline())
-        assert alive(server)
+        pid, _, home = worker.stdout.readline().strip().partition(" ")
+        assert alive(int(pid))
+        assert Path(home).is_dir()
         worker.kill()
-    wait_for(lambda: not alive(server))
+    wait_for(lambda: not alive(int(pid)) and not Path(home).exists())
 
 
 def test_a_hanging_program_is_killed_with_all_it_started_and_tried_once_more(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -170,3 +171,41 @@ def test_models_are_not_loaded_for_pages_with_text() -> None:
         "assert 'rapidocr' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def with_image(image: Image.Image) -> bytes:
+    """A page with a text layer and an image pasted into it."""
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    with pymupdf.open() as document:
+        page = document.new_page(width=420, height=400)
+        page.insert_textbox((30, 30, 390, 80), "Before the picture. " * 12, fontsize=9)
+        page.insert_image((30, 100, 390, 300), stream=buffer.getvalue())
+        page.insert_textbox((30, 330, 390, 390), "After the picture. " * 12, fontsize=9)
+        return document.tobytes(no_new_id=True)
+
+
+def test_text_in_a_pasted_image_joins_the_page_at_its_place() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_textbox((20, 20, 400, 200), PROSE, fontsize=14)
+
+    result = convert(with_image(printed(draw, (420, 233))))
+    before, at, after = (result.markdown.index(x) for x in ("Before the", PROSE, "After the"))
+    assert before < at < after
+    assert "#" not in result.markdown  # larger print in an image is no title
+    page = result.report.pages[0]
+    assert (page.reader, page.warnings) == ("text layer", [])
+    assert "lines of images were read by OCR" in page.reason
+
+
+def test_labels_in_a_pasted_chart_are_left_out_with_a_warning() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        for k, name in enumerate(("Winter", "Spring", "Summer", "Autumn")):
+            page.draw_rect((60 + 80 * k, 180 - 30 * k, 100 + 80 * k, 180), fill=(0.2, 0.4, 0.8))
+            page.insert_text((58 + 80 * k, 200), name, fontsize=12)
+
+    result = convert(with_image(printed(draw, (420, 233))))
+    assert "Winter" not in result.markdown
+    assert result.report.pages[0].warnings == [
+        "images on the page hold about 4 lines of text that were not read"
+    ]

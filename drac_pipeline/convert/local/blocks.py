@@ -131,7 +131,7 @@ def _pitch(rows: list[Row]) -> dict[int, float]:
     for size, found in gaps.items():
         found.sort()
         # the lower quartile: paragraphs of one line must not pass for line distance
-        out[size] = found[len(found) // 4]
+        out[size] = found[len(found) // 4] if len(found) > 3 else min(found[0], 1.5 * size)
     return out
 
 

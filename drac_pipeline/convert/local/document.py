@@ -25,7 +25,7 @@ from drac_pipeline.convert.local.table_zones import ruled_tables, unruled_tables
 from drac_pipeline.convert.local.text_layer import PageText, Segment, read_page
 from drac_pipeline.convert.local.writer import Writer
 from drac_pipeline.convert.markers import format_error_marker
-from drac_pipeline.convert.ocr import read_with_ocr
+from drac_pipeline.convert.ocr import even_sizes, read_with_ocr
 from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocument
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
 from drac_pipeline.mupdf import pymupdf
@@ -97,6 +97,7 @@ def _convert(document: pymupdf.Document, config: ConvertConfig, window: range | 
     for p in pages:
         by_page[p.page] = _page_blocks(p, outline.get(p.page, []), report)
         blocks += by_page[p.page]
+    even_sizes(r for b in blocks for r in b.rows)
     body = body_size(blocks)
     ordered: list[Block] = []
     for p in pages:

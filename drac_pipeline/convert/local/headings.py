@@ -143,6 +143,8 @@ def _looks(b: Block, body: float, blocks: list[Block], i: int, *, strict: bool) 
     if strict:
         apart = (above is None or above > 1.45) and (below is None or below > 1.45)
         return apart and b.x0 < b.column[0] + 2
+    if text.endswith(":") and below is not None and below <= 1.45:
+        return False  # a label set tight over its text
     return above is None or above > 1.45 or (below is not None and below > 1.45)
 
 

@@ -53,7 +53,7 @@ def _bands(lines: list[Line], draft: Draft, columns: Columns) -> list[list[Line]
     ys = sorted(r.y0 for r in draft.h_rules if any(r.x0 - 3 <= (a + b) / 2 <= r.x1 + 3 for a, b in columns))
     out: list[list[Line]] = [[lines[0]]]
     for before, line in itertools.pairwise(lines):
-        if any(before.base - 1 < y < line.base - 0.3 * line.row.size for y in ys):
+        if any(before.middle + 0.1 < y <= line.middle + 0.1 for y in ys):
             out.append([line])
         else:
             out[-1].append(line)
@@ -238,6 +238,5 @@ def _spanned(groups: list[list[Line]], draft: Draft, columns: Columns) -> list[t
 
 def _parted(draft: Draft, x: float, above: Line, below: Line) -> bool:
     return any(
-        above.base - 1 < r.y0 < below.base - 0.3 * below.row.size and r.x0 - 1 <= x <= r.x1 + 1
-        for r in draft.h_rules
+        above.middle + 0.1 < r.y0 <= below.middle + 0.1 and r.x0 - 1 <= x <= r.x1 + 1 for r in draft.h_rules
     )

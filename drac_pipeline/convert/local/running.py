@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 
 from drac_pipeline.convert.local.rows import Row, visual_rows
-from drac_pipeline.convert.local.text_layer import PageText
+from drac_pipeline.convert.local.text_layer import PageText, Segment
 from drac_pipeline.model.conversion import Dropped, DropReason
 
 ZONE = 0.14  # of the page's height, at top and bottom
@@ -17,6 +17,9 @@ PAGE_NUMBER = re.compile(
     r"(?:\s*(?:of|/|von|de|из)\s*\d{1,4})?[^\w)]*",
     re.I,
 )
+
+
+FOOTNOTE = re.compile(r"(?:\d{1,2}|[*†‡§])\s?[A-Z“\"(].*[.)]$")
 
 
 class Edge:
@@ -38,6 +41,7 @@ def drop_running(pages: list[PageText]) -> list[Dropped]:
     numbers = _page_numbers(edges, len(pages))
     heights = {(e.top, e.y) for e in edges if id(e.row) in reasons or id(e.row) in numbers}
     dropped: list[Dropped] = []
+    kept: dict[int, list[Segment]] = {}
     for p in pages:
         gone: set[int] = set()
         for top in (True, False):
@@ -54,8 +58,11 @@ def drop_running(pages: list[PageText]) -> list[Dropped]:
                     break
                 gone.update(id(s) for s in e.row.segments)
                 dropped.append(Dropped(page=p.page, text=e.row.text, reason=reason))
-        if gone:
-            p.segments = [s for s in p.segments if id(s) not in gone]
+        kept[id(p)] = [s for s in p.segments if id(s) not in gone]
+    if not any(kept.values()):
+        return []  # nothing but "running" rows: they are the text
+    for p in pages:
+        p.segments = kept[id(p)]
     return dropped
 
 
@@ -76,7 +83,7 @@ def _repeated(edges: list[Edge], n_pages: int) -> tuple[dict[int, DropReason], s
             on = {e.page.page for e in members}
             if len(on) < 2 or (len(on) < 3 and n_pages > 6 and len(on) < 0.3 * n_pages):
                 continue
-            members = [e for e in members if not _is_table_header(e)]
+            members = [e for e in members if not _is_table_header(e) and not _is_prose(e)]
             members.sort(key=lambda e: e.page.page)
             if top and members and _body_gap(members[0]) < 2.3:
                 titles.add(id(members[0].row))
@@ -84,6 +91,14 @@ def _repeated(edges: list[Edge], n_pages: int) -> tuple[dict[int, DropReason], s
             for e in members:
                 reasons[id(e.row)] = "running header" if top else "running footer"
     return reasons, titles
+
+
+def _is_prose(e: Edge) -> bool:
+    """A full line in the text's own type: a sentence that happens to repeat."""
+    if len(e.row.segments) > 1 or len(e.row.segments[0].words) < 9:
+        return False
+    sizes = sorted(s.size for s in e.page.segments)
+    return e.row.size > 0.97 * sizes[len(sizes) // 2]
 
 
 def _body_gap(e: Edge) -> float:
@@ -112,6 +127,8 @@ def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[t
         ends = (e.row.segments[0].text, e.row.segments[-1].text)
         numbered = len(e.row.segments) > 1 and any(PAGE_NUMBER.fullmatch(t) for t in ends)
         same = any((e.top, e.y + d) in heights for d in (-1, 0, 1))
+        if not e.top and FOOTNOTE.match(e.row.text) and len(e.row.text.split()) > 4:
+            break
         if (
             not (inside or numbered)
             or not (alone or same)

@@ -27,6 +27,10 @@ class Line:
     def base(self) -> float:
         return self.row.base
 
+    @property
+    def middle(self) -> float:
+        return self.row.base - 0.3 * self.row.size
+
     def text(self, column: int) -> str:
         return readable(" ".join(s.text for s in self.cells.get(column, ())))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 
 Token = tuple[str, str]
+# room for every digit of the largest number with the decimals a format may ask for
+WIDE = Context(prec=700, rounding=ROUND_HALF_UP)
 _SIMPLE = re.compile(
     r"[^0#?.,/%E]*(?P<digits>(?P<whole>#,##0|#,###|[0#]+)(?:\.(?P<decimals>0+))?)(?P<after>[^0#?.,/E%]*%?[^0#?.,/E%]*)"
 )
@@ -55,15 +57,12 @@ class SimpleDigits:
         number = Decimal(repr(float(value)))
         if self.percent:
             number = number.scaleb(2)
-        if number.adjusted() > 20:
-            shown = number
-        else:
-            shown = number.quantize(self.unit, ROUND_HALF_UP)
-        text = format(shown, self.spec)
-        if self.optional and text.lstrip("-")[:1] == "0":
-            text = text.replace("0", "", 1)
-        sign = "-" if text[:1] == "-" else ""
-        return f"{sign}{self.before}{text[len(sign) :]}{self.after}"
+        shown = number.quantize(self.unit, context=WIDE)
+        text = format(abs(shown), self.spec)
+        if self.optional and text[:1] == "0":
+            text = text[1:]
+        sign = "-" if shown < 0 else ""  # what rounds to zero has no sign
+        return f"{sign}{self.before}{text}{self.after}"
 
 
 def render_digits(tokens: list[Token], value: float) -> str:
@@ -73,7 +72,7 @@ def render_digits(tokens: list[Token], value: float) -> str:
     number = Decimal(repr(float(value))) if value == value and abs(value) != float("inf") else Decimal(0)
     # fifteen digits are all that programs show; the rest is noise of the binary form
     if number and number.adjusted() < 300:
-        number = number.quantize(Decimal(1).scaleb(max(number.adjusted() - 14, -300)), ROUND_HALF_UP)
+        number = number.quantize(Decimal(1).scaleb(max(number.adjusted() - 14, -300)), context=WIDE)
     if ("other", "/") in tokens:
         return _fraction(tokens, number)
     percent = sum(t.count("%") for k, t in tokens if k == "other")
@@ -101,19 +100,21 @@ def _fixed(tokens: list[Token], number: Decimal) -> str:
         j = last + 1
         while whole and j < point and tokens[j] == ("other", ",") and j not in trailing:
             scale, j = scale + 1, j + 1
-    shown = abs(number).scaleb(-3 * scale).quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+    shown = abs(number).scaleb(-3 * scale).quantize(Decimal(1).scaleb(-len(decimals)), context=WIDE)
     left, _, right = format(shown, "f").partition(".")
     filled = _whole(tokens, whole, left.lstrip("0"), thousands) | _decimals(tokens, decimals, right)
     skip = set(commas)
     out = []
+    # a point with nothing behind it is not shown
+    bare = not any(filled[i].strip() for i in decimals)
     for i, (kind, text) in enumerate(tokens):
         if i in filled:
             out.append(filled[i])
         elif i == point:
-            out.append("" if whole == [] and not right else ".")
+            out.append("" if bare else ".")
         elif i not in skip or (whole and i > digits[-1] and i not in trailing):
             out.append("" if kind == "digit" else text)
-    sign = "-" if number < 0 and (shown or any(tokens[i][1] == "0" for i in digits)) else ""
+    sign = "-" if number < 0 and shown else ""
     if not whole and point < len(tokens):
         # ".00" shows whole digits all the same
         out.insert(point, left.lstrip("0"))
@@ -165,7 +166,7 @@ def _scientific(tokens: list[Token], number: Decimal) -> str:
     exponent = 0
     if number:
         exponent = (number.adjusted() // whole) * whole if whole > 1 else number.adjusted()
-        shown = number.scaleb(-exponent).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+        shown = number.scaleb(-exponent).quantize(Decimal(1).scaleb(-places), context=WIDE)
         if abs(shown) >= Decimal(10) ** whole:
             exponent += whole
             number = number.scaleb(-exponent)
@@ -199,7 +200,7 @@ def _fraction(tokens: list[Token], number: Decimal) -> str:
         high, low = near.numerator, near.denominator
     if mixed and high == low:
         whole, high = whole + 1, 0
-    sign = "-" if number < 0 else ""
+    sign = "-" if number < 0 and (whole or high) else ""
     if mixed and not high:
         return f"{sign}{whole}"
     return f"{sign}{whole} {high}/{low}" if whole else f"{sign}{high}/{low}"

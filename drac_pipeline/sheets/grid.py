@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+_HIDDEN_ROWS = ("hidden row", "hidden rows")
+_FILTERED_ROWS = ("row hidden by a filter", "rows hidden by a filter")
+_HIDDEN_CELLS = ("cell in hidden columns", "cells in hidden columns")
 Kind = Literal["text", "number", "date", "bool", "error"]
 
 
@@ -93,7 +96,7 @@ class RawSheet:
 
 @dataclass(slots=True)
 class Sheet:
-    """A sheet as it is seen. `left_out` counts cells and rows by what hid them."""
+    """A sheet as it is seen. `left_out` counts by what hid them (in the singular and plural)."""
 
     name: str
     rows: list[Row]
@@ -101,7 +104,7 @@ class Sheet:
     comments: list[tuple[str, str]]
     texts: list[str]
     header_rows: int
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=4096)
@@ -169,7 +172,7 @@ def finish(raw: RawSheet, take: Visibility, max_cells: int) -> Sheet | None:
     rows = {r.number: r for r in raw.rows}
     if not _spread_merges(raw.merges, rows, out_rows, columns, max_cells):
         return None
-    left_out: dict[str, int] = {}
+    left_out: dict[tuple[str, str], int] = {}
     passed_over = _covered(raw.merges, rows, out_rows)
     kept: list[Row] = []
     for number in sorted(rows):
@@ -177,13 +180,13 @@ def finish(raw: RawSheet, take: Visibility, max_cells: int) -> Sheet | None:
         if number in out_rows:
             real = sum(not c.down for c in row.cells)
             if real:
-                what = "rows hidden by a filter" if number in filtered else "hidden rows"
+                what = _FILTERED_ROWS if number in filtered else _HIDDEN_ROWS
                 left_out[what] = left_out.get(what, 0) + 1
             continue
         cells = [c for c in row.cells if not _in(columns, c.col)]
         lost = sum(not c.down for c in row.cells) - sum(not c.down for c in cells)
         if lost:
-            left_out["cells in hidden columns"] = left_out.get("cells in hidden columns", 0) + lost
+            left_out[_HIDDEN_CELLS] = left_out.get(_HIDDEN_CELLS, 0) + lost
         if cells:
             cells.sort(key=lambda c: c.col)
             for c in cells:

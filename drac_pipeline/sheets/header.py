@@ -78,9 +78,11 @@ def find_header(block: Block, *, given: int = 0, prior: bool = False) -> Heading
         return Heading(n, sure=True)
     if len(rows) < 2:
         return Heading(keys=block.width >= 2 and len(rows[0].cells) == 2)
+    if block.width > 2 and is_form(rows):
+        return NO_HEADER
     n = _by_evidence(block, given)
     if n:
-        if block.width == 2 and _keys_rather(block, n):
+        if block.width == 2 and _keys_rather(block, n, prior):
             return Heading(keys=True)
         return Heading(n, sure=True)
     if block.width == 2 and not prior:
@@ -103,9 +105,9 @@ def _by_evidence(block: Block, given: int) -> int:
         styled = _styled(row, body)
         if not (styled or _typed(row, body) or i < given):
             # a row of group labels over the real header shows by its merged cells
-            if not any(c.span > 1 for c in row.cells) or (
-                len(row.cells) < 2 and row.cells[0].at == block.first
-            ):
+            spans = any(c.span > 1 for c in row.cells)
+            lone = len(row.cells) < 2 and row.cells[0].at == block.first
+            if (not spans or lone) and not group_spans(row, rows[i + 1]):
                 break
             continue
         n = i + 1
@@ -119,8 +121,9 @@ def _continues(rows: list[Row], i: int, body: _Body) -> bool:
         return True  # a cell reaches down from the header
     if _styled(row, body) and {c.look for c in row.cells} & {c.look for c in above.cells}:
         return True
-    spans = [c for c in above.cells if c.span > 1]
-    if spans and len(above.cells) > 1:
+    if any(c.span > 1 for c in above.cells) and len(above.cells) > 1:
+        return True
+    if group_spans(above, row):
         return True
     # a row of units: short, nothing in the first column
     first = above.cells[0].at
@@ -173,10 +176,13 @@ def _typed(row: Row, body: _Body) -> bool:
         below = body.kind(c.at)
         if c.kind == "text" and below in ("number", "date", "bool"):
             found = True
+        elif c.kind == "number" and below == "number" and len(c.text) == 4:
+            # a year, if what is below it is none
+            found = found or not all(_is_ordinal(v) for v in body.values[c.at])
     return found and (len(row.cells) > 1 or body.rows > 1)
 
 
-def _keys_rather(block: Block, n: int) -> bool:
+def _keys_rather(block: Block, n: int, prior: bool) -> bool:
     """Two columns whose first row only passes for a header."""
     rows = block.rows
     first = rows[0]
@@ -187,11 +193,24 @@ def _keys_rather(block: Block, n: int) -> bool:
         return True
     if sum(r.cells[0].text.rstrip().endswith(":") for r in rows) * 2 >= len(rows):
         return True
+    if prior or body.kind(first.cells[0].at) in ("number", "date"):
+        return False  # numbers are no keys
     values = [c for r in rows for c in r.cells[1:]]
     if all(r.cells[0].look.strong for r in rows) and not any(c.look.strong for c in values):
         return True
     kinds = body.kinds.get(first.cells[1].at, Counter())
     return len(kinds) > 1 or len({_pattern(c) for r in rows[n:] for c in r.cells[1:]}) > 1
+
+
+def is_label(cell: Cell) -> bool:
+    """Words that end with a colon."""
+    return cell.kind == "text" and len(cell.text) > 1 and cell.text.rstrip().endswith(":")
+
+
+def is_form(rows: list[Row]) -> bool:
+    """Rows in which labels end with a colon and their values follow ("Name: | X | Date: | Y")."""
+    labelled = sum(any(is_label(a) and not is_label(b) for a, b in itertools.pairwise(r.cells)) for r in rows)
+    return labelled * 2 > len(rows)
 
 
 def _pattern(cell: Cell) -> str:
@@ -251,17 +270,22 @@ def header_paths(rows: list[Row], first: int, width: int) -> list[list[str]]:
 
 
 def _filled_out(row: Row, below: Row | None) -> list[tuple[Cell, int]]:
-    """Cells with the columns they head. A group label that was typed over the first of its
-    columns only is spread where the labels below repeat group by group."""
-    plain = [(c, c.span) for c in row.cells]
-    if below is None or len(row.cells) < 2 or any(c.span > 1 for c in row.cells):
-        return plain
+    """Cells with the columns they head."""
+    groups = group_spans(row, below) if below is not None else []
+    return list(zip(row.cells, groups or [c.span for c in row.cells], strict=True))
+
+
+def group_spans(row: Row, below: Row) -> list[int]:
+    """How many columns each cell heads where group labels were typed over the first of their
+    columns only: the labels below repeat group by group. [] where they do not."""
+    if len(row.cells) < 2 or any(c.span > 1 for c in row.cells):
+        return []
     starts = [c.at for c in row.cells]
     labels = {c.at: c.text for c in below.cells}
-    ends = [*starts[1:], max(labels, default=0) + 1]
+    ends = [*starts[1:], max(labels) + 1]
     groups = [[labels.get(at, "") for at in range(a, b)] for a, b in zip(starts, ends, strict=True)]
     large = [g for g in groups if len(g) > 1]
     size = min((len(g) for g in large), default=0)
     if len(large) < 2 or any(g[:size] != large[0][:size] for g in large) or "" in large[0][:size]:
-        return plain
-    return [(c, min(len(g), size)) for c, g in zip(row.cells, groups, strict=True)]
+        return []
+    return [max(1, min(len(g), size)) for g in groups]

@@ -30,7 +30,7 @@ def lay_out(sheet: Sheet, *, prior: bool = False) -> list[Part]:
     readings = [
         read_block(b, given_rows=sheet.header_rows, prior=prior) for b in cut(sheet.rows, sheet.declared)
     ]
-    readings = _continued(readings)
+    readings = _continued(readings, prior)
     owner = _owners(readings)
     texts: dict[int, list[Reading]] = {}
     for i, target in owner.items():
@@ -102,26 +102,26 @@ def _overlap(a: Block, b: Block) -> bool:
     return a.first <= b.last and b.first <= a.last
 
 
-def _continued(readings: list[Reading]) -> list[Reading]:
+def _continued(readings: list[Reading], prior: bool) -> list[Reading]:
     """Readings with those joined to the table above that go on with it after an empty row."""
     out: list[Reading] = []
     for reading in readings:
         above = next((r for r in out[: -_WINDOW - 1 : -1] if _overlap(r.block, reading.block)), None)
-        if above is None or not _join(above, reading):
+        if above is None or not _join(above, reading, prior):
             out.append(reading)
     return out
 
 
-def _join(a: Reading, b: Reading) -> bool:
+def _join(a: Reading, b: Reading, prior: bool) -> bool:
     """Add `b` to `a` if it goes on with its table."""
     if a.is_text or b.is_text or a.notes or b.block.table is not None or b.top - a.bottom != 2:
         return False
-    if a.heading.keys or (b.heading.keys and len(b.body) > 1) or len(b.titles) > 1:
+    if (a.heading.keys and len(a.body) > 1) or (b.heading.keys and len(b.body) > 1) or len(b.titles) > 1:
         return False
     if not (a.block.first <= b.block.first and b.block.last <= a.block.last):
         return False
     body = b.body
-    if _header_alone(a):
+    if _header_alone(a, prior):
         if b.heading.sure or b.titles:
             return False
         a.heading = Heading(len(a.body), sure=True)
@@ -144,11 +144,13 @@ def _extended(rows: list[Row], more: list[Row]) -> list[Row]:
     return rows
 
 
-def _header_alone(a: Reading) -> bool:
-    """One row of labels and nothing below it."""
+def _header_alone(a: Reading, prior: bool) -> bool:
+    """One row of labels and nothing below it; two plain ones are rather a key and its value."""
     if len(a.body) != 1 or len(a.body[0].cells) < 2:
         return False
     cells = a.body[0].cells
+    if len(cells) == 2 and not prior and not all(c.look.strong for c in cells):
+        return False
     return all(c.kind == "text" for c in cells) and sum(c.span for c in cells) == a.block.width
 
 

@@ -9,21 +9,22 @@ and padding (`_x`, `*x`) give nothing but a space.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
 from drac_pipeline.sheets.dates import render_date
-from drac_pipeline.sheets.digits import SimpleDigits, render_digits
+from drac_pipeline.sheets.digits import WIDE, SimpleDigits, render_digits
 
 _BUILTIN = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
     5: '"$"#,##0_);("$"#,##0)', 6: '"$"#,##0_);[Red]("$"#,##0)',
     7: '"$"#,##0.00_);("$"#,##0.00)', 8: '"$"#,##0.00_);[Red]("$"#,##0.00)',
     9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??",
-    14: "mm/dd/yyyy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy",
+    14: "m/d/yyyy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy",
     18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 22: "m/d/yyyy h:mm",
     37: "#,##0_);(#,##0)", 38: "#,##0_);[Red](#,##0)",
     39: "#,##0.00_);(#,##0.00)", 40: "#,##0.00_);[Red](#,##0.00)",
@@ -68,11 +69,12 @@ class NumberFormat:
         self._dates: dict[float, str] = {}
         self.sections = [_section(s) for s in _split(code)] or [_Section("general")]
         self.is_date = self.sections[0].kind == "date"
-        self.plain = len(self.sections) == 1 and self.sections[0].kind in ("general", "text")
+        kinds = [k for k, _ in self.sections[0].tokens]
+        self.plain = len(self.sections) == 1 and kinds in (["general"], ["at"])
 
     def render(self, value: float) -> str:
         """A number as displayed."""
-        if self.plain:
+        if self.plain or not math.isfinite(value):
             return general(value)
         numeric = self.sections[:3] if len(self.sections) > 3 else self.sections
         if len(numeric) > 1 and numeric[-1].kind == "text" and "@" in self.code:
@@ -129,7 +131,7 @@ def builtin_code(number: int) -> str:
 
 def general(value: float) -> str:
     """As without a format. Whole numbers keep all their digits: they may be identifiers."""
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
@@ -137,7 +139,7 @@ def general(value: float) -> str:
     if 1e-5 <= size < 1e15:
         exact = Decimal(repr(value))
         places = max(0, min(10, 15 - max(exact.adjusted() + 1, 1)))
-        text = format(exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), "f")
+        text = format(exact.quantize(Decimal(1).scaleb(-places), context=WIDE), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
     mantissa, exponent = f"{value:.14E}".split("E")
     return f"{mantissa.rstrip('0').rstrip('.')}E{exponent[0]}{exponent[1:].zfill(2)}"
@@ -214,7 +216,8 @@ def _section(code: str) -> _Section:
             case "pad":
                 raw.append(("text", " "))
             case "fill":
-                raw.append(("text", " " if raw else ""))
+                # it parts a word from its number on paper; a sign or symbol stands close
+                raw.append(("text", " " if raw and raw[-1][1][-1:].isalpha() else ""))
             case "bracket":
                 _bracket(text, section, raw)
             case "other":

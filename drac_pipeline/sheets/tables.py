@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from drac_pipeline.sheets.blocks import Block
-from drac_pipeline.sheets.grid import Cell, Row, letters
-from drac_pipeline.sheets.header import NO_HEADER, Heading, find_header, header_paths
+from drac_pipeline.sheets.grid import Row, letters
+from drac_pipeline.sheets.header import NO_HEADER, Heading, find_header, header_paths, is_form, is_label
 
 _NOTE = re.compile(
     r"(?:[*†‡§¹²³⁴⁵]|\(?[0-9a-z]\)\s|(?:notes?|source|remarks?|legend|hinweis|anmerkung|quelle|stand|"
@@ -130,8 +130,8 @@ def read_table(reading: Reading) -> SheetTable:
     block, rows, n = reading.block, reading.body, reading.heading.rows
     if reading.heading.keys:
         return SheetTable(block, [], _keys_and_values(rows, block))
-    if n == 0 and (form := _form(rows)):
-        return SheetTable(block, [], form)
+    if n == 0 and is_form(rows):
+        return SheetTable(block, [], _form(rows))
     if n:
         header = header_paths(rows[:n], block.first, block.width)
     elif len(rows) > 1:
@@ -150,17 +150,25 @@ def read_table(reading: Reading) -> SheetTable:
             current = row.cells[0].text
             out.append(BodyRow(row, cells, header=[]))
             continue
-        if current and (_GRAND.match(row.cells[0].text) or (i + 1 == len(body) and _closes(row, body[:i]))):
+        if current and _is_grand(row, i, body, sections):
             current = ""
         out.append(BodyRow(row, cells, current))
     return SheetTable(block, header, out)
 
 
-def _closes(last: Row, above: list[Row]) -> bool:
-    """A total at the end that follows totals of sections, or stands apart, is of the whole table."""
-    if not _TOTAL.match(last.cells[0].text):
+def _is_grand(row: Row, i: int, body: list[Row], sections: set[int]) -> bool:
+    """A total of the whole table: by its words, or the last row, if it stands apart, follows
+    a section's total, or the sections before have none."""
+    if _GRAND.match(row.cells[0].text):
+        return True
+    if i + 1 < len(body) or not _TOTAL.match(row.cells[0].text):
         return False
-    return bool(above) and (last.at - above[-1].at > 1 or bool(_TOTAL.match(above[-1].cells[0].text)))
+    if row.at - body[i - 1].at > 1 or _TOTAL.match(body[i - 1].cells[0].text):
+        return True
+    last = max(k for k, r in enumerate(body) if r.number in sections)
+    before = body[:last]
+    totals = any(_TOTAL.match(r.cells[0].text) for r in before)
+    return any(r.number in sections for r in before) and not totals
 
 
 def _section_rows(body: list[Row], block: Block) -> set[int]:
@@ -203,16 +211,13 @@ def _keys_and_values(rows: list[Row], block: Block) -> list[BodyRow]:
 
 def _form(rows: list[Row]) -> list[BodyRow]:
     """Rows in which labels end with a colon and their values follow ("Name: | X | Date: | Y")."""
-    labels = [sum(_is_label(c) for c in r.cells) for r in rows]
-    if sum(n > 0 for n in labels) * 2 <= len(rows):
-        return []
     out = []
     for row in rows:
         header: list[list[str]] = []
         cells: list[str] = []
         label = ""
         for c in row.cells:
-            if _is_label(c):
+            if is_label(c):
                 if label:
                     header.append([])
                     cells.append(label)
@@ -226,10 +231,6 @@ def _form(rows: list[Row]) -> list[BodyRow]:
             cells.append(label)
         out.append(BodyRow(row, cells, header=header))
     return out
-
-
-def _is_label(cell: Cell) -> bool:
-    return cell.kind == "text" and len(cell.text) > 1 and cell.text.rstrip().endswith(":")
 
 
 def _column_letters(rows: list[Row], block: Block) -> list[list[str]]:

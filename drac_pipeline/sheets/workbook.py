@@ -12,6 +12,7 @@ from drac_pipeline.normalize.limits import check_zip
 from drac_pipeline.sheets.delimited import read_csv
 from drac_pipeline.sheets.grid import RawSheet, Sheet, Visibility, finish
 from drac_pipeline.sheets.ods import read_ods
+from drac_pipeline.sheets.recalculate import fill_in
 from drac_pipeline.sheets.write import SheetWriter
 from drac_pipeline.sheets.xls import read_xls
 from drac_pipeline.sheets.xlsx import read_xlsx, too_many
@@ -27,11 +28,18 @@ def convert_workbook(path: Path, format: str, config: ConvertConfig) -> Converte
     """
     writer = SheetWriter()
     report = ConversionReport(converter=f"sheets {VERSION}")
+    # sheets are written as they are read, unless formulas have to be calculated first
+    waiting: list[RawSheet] = []
     for raw in _read(path, format, config):
         if raw.hidden and not config.hidden_sheets:
             _drop(report, raw.name, "hidden sheet")
-            continue
-        add_sheet(writer, raw, report, config)
+        elif waiting or raw.uncalculated:
+            waiting.append(raw)
+        else:
+            add_sheet(writer, raw, report, config)
+    why = fill_in(path, waiting, config.sheet_max_cells) if waiting else ""
+    for raw in waiting:
+        add_sheet(writer, raw, report, config, uncalculated=why)
     return _finished(writer, report)
 
 
@@ -75,21 +83,24 @@ def add_sheet(
     config: ConvertConfig,
     *,
     prior: bool = False,
+    uncalculated: str = "",
 ) -> None:
-    """Write one sheet and report what of it was left out."""
+    """Write one sheet and report what of it was left out.
+
+    `uncalculated` says why formulas without a stored value could not be calculated.
+    """
     take = Visibility(config.hidden_rows, config.hidden_columns, config.filtered_rows)
     sheet = finish(raw, take, config.sheet_max_cells)
     if sheet is None:
         raise too_many(config.sheet_max_cells)
-    if not sheet.rows and not sheet.texts and not sheet.left_out:
-        return
-    writer.sheet(sheet, prior=prior)
-    for what, n in sheet.left_out.items():
-        _drop(report, raw.name, f"{n:,} {what}")
+    if sheet.rows or sheet.texts:
+        writer.sheet(sheet, prior=prior)
+    for (one, many), n in sheet.left_out.items():
+        _drop(report, raw.name, f"{n:,} {one if n == 1 else many}")
     if raw.uncalculated:
         report.warnings.append(
-            f"sheet {raw.name}: {len(raw.uncalculated):,} formulas without a stored value are empty here;"
-            " open the file in the program that made it and save it again"
+            f"sheet {raw.name}: {len(raw.uncalculated):,} formulas have no stored value and are empty here"
+            f" ({uncalculated or 'not calculated'}); open the file in the program that made it and save it"
         )
     _comments(writer, sheet, report, config)
 
@@ -102,7 +113,8 @@ def _comments(writer: SheetWriter, sheet: Sheet, report: ConversionReport, confi
         return
     for cell, text in sheet.comments:
         report.dropped.append(Dropped(page=0, text=f"{sheet.name}!{cell}: {text}", reason="comment"))
-    report.warnings.append(f"sheet {sheet.name}: {len(sheet.comments):,} comments left out")
+    n = len(sheet.comments)
+    report.warnings.append(f"sheet {sheet.name}: {n:,} {'comment' if n == 1 else 'comments'} left out")
 
 
 def _drop(report: ConversionReport, sheet: str, what: str) -> None:

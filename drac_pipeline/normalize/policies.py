@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zipfile
 from collections import Counter
@@ -49,6 +50,10 @@ def prepare_office(
         _note_changes(result, resolve_odt(source, target), target, config)
     elif kind == "xlsx":
         _prepare_sheets(result, workdir)
+    elif kind in ("xls", "xlsb", "ods"):
+        with contextlib.suppress(CorruptDocument):  # printing will tell what is wrong
+            result.path = converter.convert(source, workdir / "as-xlsx", to="xlsx", retry=False)
+            _prepare_sheets(result, workdir)
     elif kind == "pptx":
         _count_slides(result, source)
         _count_comments(result, source, kind)

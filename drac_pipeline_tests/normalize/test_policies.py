@@ -16,6 +16,7 @@ from docx.oxml.ns import nsdecls
 from pptx.util import Inches
 
 from drac_pipeline.normalize.missing import missing_words
+from drac_pipeline.normalize.office import OfficeConverter
 from drac_pipeline.normalize.tracked import resolve_docx, resolve_odt
 from drac_pipeline_tests.normalize.conftest import make_zip, pdf_text
 
@@ -149,6 +150,19 @@ def test_sheets_are_printed_whole_and_legible(tmp_path: Path, run) -> None:
     assert "hidden" not in text
     assert done.taken == ["sheet Wide", "sheet Narrow"]
     assert done.left_out == ["hidden sheet Secret", "1 hidden row", "1 hidden column"]
+
+
+@pytest.mark.office
+@pytest.mark.parametrize("kind", ["xls", "ods"])
+def test_sheets_of_other_formats_are_printed_whole_too(tmp_path: Path, run, kind: str) -> None:
+    converter = OfficeConverter(warm=False)
+    source = converter.convert(workbook(tmp_path / "a.xlsx"), tmp_path / "made", to=kind)
+    done = run(source)
+    with pymupdf.open(done.pdf) as doc:
+        first = str(doc[0].get_text())
+    assert all(f"cell 2-{n}" in first for n in range(40))
+    assert (done.format, done.pages) == (kind, 2)
+    assert "hidden sheet Secret" in done.left_out
 
 
 @pytest.mark.office

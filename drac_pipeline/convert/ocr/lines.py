@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from drac_pipeline.convert.local.text_layer import SPLIT_GAP, PageText, Segment, Word
 from drac_pipeline.convert.ocr.engine import Image, Quad, Reading, cut
 from drac_pipeline.convert.ocr.order import number
+from drac_pipeline.convert.ocr.sizes import FONT
 from drac_pipeline.convert.ocr.upright import sides
 
 Flags = NDArray[np.bool_]
 
 _TALL = frozenset("bdfhklßþ") | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ÄÖÜÉÈÊÀÂÇÑ&%$£€/()[]{}|!?#")
 _FLAT = frozenset("acemnorsuvwxz")
+_OPENING, _CLOSING = "([{£$€“‘", ",.;:!?)]}%”’\"'"  # no word ends after, or begins with, one of these
 _CAP, _X = 0.70, 0.49  # heights of capitals and of small letters, in em
 _BOLD = 1.22  # times the page's stroke width; upright print of one weight stays within 1.1
 _SAME_SIZE = 0.13
@@ -125,7 +127,11 @@ def _starts(r: Reading, gaps: list[tuple[float, float]], height: int) -> list[in
         # figures and stops have more room around them than letters
         share = 0.7 if before.isalpha() and after.isalpha() else 0.85
         if k in known or (
-            b - a >= max(share * space, 2 * letters) and k - starts[-1] > 1 and not _last_letter(r, k, known)
+            b - a >= max(share * space, 2 * letters)
+            and k - starts[-1] > 1
+            and before not in _OPENING
+            and after not in _CLOSING
+            and not _last_letter(r, k, known)
         ):
             starts.append(k)
     return starts
@@ -233,7 +239,7 @@ def to_segments(lines: list[Line], frame: PageText) -> list[Segment]:
                     words=words,
                     base=line.base,
                     size=line.size,
-                    font="ocr",
+                    font=FONT,
                     bold=bold,
                     italic=False,
                     order=0,

@@ -7,6 +7,7 @@
 | text that looks wrong, or is invisible over an image | kept if the image says the same, else OCR |
 | ink and no text                                      | OCR |
 | a picture covers most of it, with hardly any text    | OCR, if that finds more |
+| a large picture on it holds sentences or a table     | they join the text; labels are left, with a warning |
 | OCR finds nothing: a photograph or a few shapes      | nothing to read: a warning |
 | OCR finds nothing, and the ink looks like writing    | an error, and a marker in the Markdown |
 
@@ -27,7 +28,7 @@ from drac_pipeline.mupdf import pymupdf
 log = logging.getLogger(__name__)
 
 OCR_OFF = "set convert.ocr = true to read it"
-_PICTURE, _PAGE_SCAN = 0.1, 0.5  # shares of the page that an image covers
+_PICTURE, _PAGE_SCAN = 0.05, 0.5  # shares of the page that an image covers
 _FEW_CHARS = 400  # a page of print has more
 _PHOTO = 0.05
 _WRITING = 10  # marks of a letter's size from which ink looks like writing
@@ -148,18 +149,27 @@ def _pictures(page: pymupdf.Page, text: PageText, report: PageReport, config: Co
         return Read(text, report)
     try:
         from drac_pipeline.convert.ocr.engine import get_engine
-        from drac_pipeline.convert.ocr.pictures import unread_lines
+        from drac_pipeline.convert.ocr.pictures import take_in, unread_lines
 
-        unread = unread_lines(get_engine(), page, text, boxes, config)
+        engine = get_engine()
     except ImportError:
+        report.warnings.append("text in images was not read: OCR is not installed")
         return Read(text, report)
-    if unread < 2:
+    seen = unread_lines(engine, page, text, boxes, config)
+    if sum(seen) < 2:
         return Read(text, report)
-    if covered >= _PAGE_SCAN and text.n_chars < _FEW_CHARS and unread >= 3:
+    if covered >= _PAGE_SCAN and text.n_chars < _FEW_CHARS and sum(seen) >= 3:
         scanned = _scan(page, text, "the page is an image with a little text on it", config)
         if scanned.page is not None and scanned.page.n_chars > text.n_chars:
             return scanned
-    report.warnings.append(f"an image on the page holds about {unread} lines of text that were not read")
+    found = take_in(engine, page, text, boxes, seen, config)
+    if found.taken:
+        log.info("page %d: %d lines in images read by OCR", text.page, found.taken)
+        report.reason += f"; {found.taken} lines of images were read by OCR"
+        chars = text.n_chars + found.chars
+        report.confidence = round((text.n_chars * report.confidence + found.scores) / max(chars, 1), 3)
+    if found.left:
+        report.warnings.append(f"images on the page hold about {found.left} lines of text that were not read")
     return Read(text, report)
 
 

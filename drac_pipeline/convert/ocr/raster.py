@@ -31,12 +31,14 @@ class Ink:
     photo: float
 
 
-def render(page: pymupdf.Page, dpi: int) -> tuple[Image, float]:
-    """The page as displayed, in colour, and its pixels per point."""
-    rect = page.rect
+def render(page: pymupdf.Page, dpi: int, clip: pymupdf.Rect | None = None) -> tuple[Image, float]:
+    """The page as displayed, or a part of it, in colour, and its pixels per point."""
+    rect = clip or page.rect
     area = max(rect.width * rect.height, 1e-6)
     scale = min(dpi / 72, (MAX_PIXELS / area) ** 0.5)
-    pix = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
+    pix = page.get_pixmap(
+        matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False, clip=clip
+    )
     image = np.frombuffer(pix.samples_mv, np.uint8).reshape(pix.height, pix.stride)
     # a copy: the samples go with the pixmap
     return image[:, : pix.width * 3].reshape(pix.height, pix.width, 3).copy(), scale

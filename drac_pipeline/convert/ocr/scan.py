@@ -57,11 +57,17 @@ class Scan:
         return letters > 2 and self.page.n_chars > sum(len(t) for t in self.unsure)
 
 
-def read_scan(engine: Engine, page: pymupdf.Page, number: int, config: ConvertConfig) -> Scan:
-    """Render a page, turn it upright, and read its lines."""
+def read_scan(
+    engine: Engine,
+    page: pymupdf.Page,
+    number: int,
+    config: ConvertConfig,
+    clip: pymupdf.Rect | None = None,
+) -> Scan:
+    """Render a page, or the part of it in `clip`, turn it upright, and read its lines."""
     began = time.perf_counter()
-    image, scale = render(page, config.ocr_dpi)
-    rect = page.rect
+    image, scale = render(page, config.ocr_dpi, clip)
+    rect = clip or page.rect
     upright = make_upright(engine, image, max(rect.width, rect.height))
     grey = np.asarray(cv2.cvtColor(upright.image, cv2.COLOR_RGB2GRAY), np.uint8)
     mask = ink_mask(grey, 2 * round(6 * scale) + 1)
@@ -73,8 +79,8 @@ def read_scan(engine: Engine, page: pymupdf.Page, number: int, config: ConvertCo
         width=upright.image.shape[1] / scale,
         height=upright.image.shape[0] / scale,
         segments=[],
-        display=(rect.width, rect.height),
-        back=_in_points(upright.back, scale),
+        display=(page.rect.width, page.rect.height),
+        back=_in_points(upright.back, scale, clip),
     )
     out.size = (out.width, out.height)
     out.h_rules, out.v_rules = _points(horizontal, scale), _points(vertical, scale)
@@ -177,9 +183,11 @@ def _side_text(
     return lines + upright_lines
 
 
-def _in_points(back: Affine, scale: float) -> tuple[float, ...]:
+def _in_points(back: Affine, scale: float, clip: pymupdf.Rect | None) -> tuple[float, ...]:
     out = back.copy()
     out[:, 2] /= scale  # both sides are scaled alike, so only the shift changes
+    if clip is not None:
+        out[:, 2] += (clip.x0, clip.y0)
     return tuple(out.reshape(-1).tolist())
 
 

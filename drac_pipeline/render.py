@@ -20,7 +20,7 @@ from pathlib import Path
 from PIL import Image
 
 from drac_pipeline.config import RenderConfig
-from drac_pipeline.errors import CorruptDocument
+from drac_pipeline.errors import CorruptDocument, EncryptedDocument
 from drac_pipeline.mupdf import pymupdf
 
 pymupdf.TOOLS.mupdf_display_errors(False)
@@ -60,7 +60,7 @@ def render_pages(pdf: Path, out_dir: Path, config: RenderConfig) -> list[Rendere
 
     A page that cannot be drawn gets an error and no file; the others go on. The same
     PDF gives the same bytes. Memory is bounded by `config.window` pages. Raises
-    CorruptDocument if the PDF does not open.
+    CorruptDocument or EncryptedDocument if the PDF does not open.
     """
     return list(iter_pages(pdf, out_dir, config))
 
@@ -76,6 +76,8 @@ def iter_pages(pdf: Path, out_dir: Path, config: RenderConfig) -> Iterator[Rende
             raise CorruptDocument(f"the PDF cannot be opened ({e})", stage="render") from e
         # A document keeps what its pages needed (fonts, images, objects); reopening lets go of it.
         with doc:
+            if doc.needs_pass:
+                raise EncryptedDocument("the PDF is encrypted", remedy="Normalize it first.", stage="render")
             count = doc.page_count
             for number in range(start, min(start + config.window, count)):
                 yield _render(doc, number, out_dir, config)

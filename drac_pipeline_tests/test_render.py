@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from drac_pipeline.config import RenderConfig
-from drac_pipeline.errors import CorruptDocument
+from drac_pipeline.errors import CorruptDocument, EncryptedDocument
 from drac_pipeline.render import encode_png, iter_pages, render_pages, scale_for
 
 A4 = (595, 842)
@@ -119,6 +119,11 @@ def test_what_does_not_open_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"not a PDF")
     with pytest.raises(CorruptDocument):
         render_pages(tmp_path / "a.pdf", tmp_path / "out", RenderConfig())
+    with pymupdf.open() as doc:
+        doc.new_page()
+        doc.save(tmp_path / "b.pdf", encryption=5, user_pw="x", owner_pw="y")
+    with pytest.raises(EncryptedDocument):
+        render_pages(tmp_path / "b.pdf", tmp_path / "out", RenderConfig())
 
 
 def test_colour_is_kept_and_pages_without_it_are_grayscale(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import posixpath
 import re
 import urllib.parse
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from drac_pipeline.errors import CorruptDocument, EmptyDocument
@@ -26,29 +27,42 @@ def epub_page(source: Path) -> tuple[str, list[str]]:
     Raises CorruptDocument without a readable spine, EmptyDocument without a chapter.
     """
     with zipfile.ZipFile(source) as z:
-        names = set(z.namelist())
-        package_path, package = _package(z, names)
-        base = posixpath.dirname(package_path)
-        manifest = {i.get("id"): i for i in package.iter("{*}item")}
-        bodies, missing = [], []
-        for reference in package.iter("{*}itemref"):
-            item = manifest.get(reference.get("idref"))
-            if (
-                item is None
-                or reference.get("linear") == "no"
-                or "nav" in (item.get("properties") or "").split()
-            ):
-                continue
-            name = posixpath.normpath(posixpath.join(base, urllib.parse.unquote(item.get("href", ""))))
-            if name not in names:
-                missing.append(name)
-                continue
-            bodies.append(_chapter(z, names, name))
-        title = (package.findtext(".//{http://purl.org/dc/elements/1.1/}title") or source.stem).strip()
-    if not bodies:
+        book = read_spine(z)
+        bodies = [_chapter(z, book.names, name) for name in book.chapters]
+    title = html.escape(book.title or source.stem)
+    return page(title, '<hr style="visibility:hidden">'.join(bodies)), book.warnings()
+
+
+@dataclass(frozen=True, slots=True)
+class Spine:
+    """A book's title, its chapters' names in reading order, all names, and those that are missing."""
+
+    title: str
+    chapters: list[str]
+    names: set[str]
+    missing: list[str]
+
+    def warnings(self) -> list[str]:
+        return [f"chapters that are not in the file: {', '.join(self.missing[:5])}"] if self.missing else []
+
+
+def read_spine(z: zipfile.ZipFile) -> Spine:
+    """Raises CorruptDocument without a readable spine, EmptyDocument without a chapter."""
+    names = set(z.namelist())
+    package_path, package = _package(z, names)
+    base = posixpath.dirname(package_path)
+    manifest = {i.get("id"): i for i in package.iter("{*}item")}
+    chapters, missing = [], []
+    for reference in package.iter("{*}itemref"):
+        item = manifest.get(reference.get("idref"))
+        if item is None or reference.get("linear") == "no" or "nav" in (item.get("properties") or "").split():
+            continue
+        name = posixpath.normpath(posixpath.join(base, urllib.parse.unquote(item.get("href", ""))))
+        (chapters if name in names else missing).append(name)
+    title = (package.findtext(".//{http://purl.org/dc/elements/1.1/}title") or "").strip()
+    if not chapters:
         raise EmptyDocument("the book has no chapters", remedy="Export it again.")
-    warnings = [f"chapters that are not in the file: {', '.join(missing[:5])}"] if missing else []
-    return page(html.escape(title), '<hr style="visibility:hidden">'.join(bodies)), warnings
+    return Spine(title, chapters, names, missing)
 
 
 def _package(z: zipfile.ZipFile, names: set[str]):

@@ -16,6 +16,18 @@ _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
 @dataclass(frozen=True, slots=True)
+class Mail:
+    """A message: its subject, the other headers, the body (`kind` HTML, plain text or ""), and the
+    names of its attachments."""
+
+    subject: str
+    headers: list[tuple[str, str]]
+    body: str
+    kind: str
+    attached: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class MailPage:
     """The page, what of the message was taken in, and what was left out."""
 
@@ -24,23 +36,34 @@ class MailPage:
     left_out: list[str] = field(default_factory=list)
 
 
-def mail_page(source: Path) -> MailPage:
-    """The message in the file `source`. Of alternatives the HTML is taken; attachments are only named."""
-    message = email.message_from_bytes(source.read_bytes(), policy=email.policy.default)
+def read_mail(data: bytes) -> Mail:
+    """The message `data`. Of alternatives the HTML is taken; attachments are only named."""
+    message = email.message_from_bytes(data, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     subject = _header(message, "Subject")
-    rows = [(name, _header(message, name)) for name in _HEADERS]
-    head = "".join(
-        f"<p><b>{name}:</b> {html.escape(value)}</p>" for name, value in rows if value and name != "Subject"
-    )
+    headers = [(name, _header(message, name)) for name in _HEADERS if name != "Subject"]
     body, kind = _body(message)
     attached = [part.get_filename() or "without a name" for part in _attachments(message)]
-    names = f"<p><b>Attachments:</b> {html.escape(', '.join(attached))}</p>" if attached else ""
-    title = html.escape(subject or "Message")
+    return Mail(
+        _header(message, "Subject"),
+        [(n, v) for n, v in headers if v and n != "Subject"],
+        body,
+        kind,
+        attached,
+    )
+
+
+def mail_page(source: Path) -> MailPage:
+    """The message in the file `source` as a page."""
+    mail = read_mail(source.read_bytes())
+    head = "".join(f"<p><b>{name}:</b> {html.escape(value)}</p>" for name, value in mail.headers)
+    attached = html.escape(", ".join(mail.attached))
+    names = f"<p><b>Attachments:</b> {attached}</p>" if attached else ""
+    title = html.escape(mail.subject or "Message")
     return MailPage(
-        page(title, f"<h1>{title}</h1>{head}{names}<hr>{body}"),
-        taken=[f"{kind} body"] if kind else [],
-        left_out=[f"attachment {name}" for name in attached],
+        page(title, f"<h1>{title}</h1>{head}{names}<hr>{_body_html(mail)}"),
+        taken=[f"{mail.kind} body"] if mail.kind else [],
+        left_out=[f"attachment {name}" for name in mail.attached],
     )
 
 
@@ -62,14 +85,16 @@ def _body(message: EmailMessage) -> tuple[str, str]:
         else None
     )
     text = decoded.text if decoded else ""
-    if part.get_content_subtype() == "html":
-        clean = sanitize_html(text).html
+    return text, "HTML" if part.get_content_subtype() == "html" else "plain text"
+
+
+def _body_html(mail: Mail) -> str:
+    if mail.kind == "HTML":
+        clean = sanitize_html(mail.body).html
         inner = clean.partition("<body")[2].partition(">")[2].rpartition("</body>")[0]
-        return inner or clean, "HTML"
-    paragraphs = text.replace("\r\n", "\n").strip("\n").split("\n\n")
-    return "".join(
-        f'<p style="white-space:pre-wrap">{html.escape(p)}</p>' for p in paragraphs if p.strip()
-    ), "plain text"
+        return inner or clean
+    paragraphs = mail.body.replace("\r\n", "\n").strip("\n").split("\n\n")
+    return "".join(f'<p style="white-space:pre-wrap">{html.escape(p)}</p>' for p in paragraphs if p.strip())
 
 
 def _attachments(message: EmailMessage) -> list[EmailMessage]:

@@ -7,6 +7,7 @@ import html
 import io
 import re
 
+from drac_pipeline.errors import CorruptDocument
 from drac_pipeline.normalize.sanitize import page
 
 _TABLE_STYLE = (
@@ -29,10 +30,16 @@ def text_page(text: str, title: str) -> str:
 
 def csv_page(text: str, title: str) -> str:
     """One table; the first row is the header unless all of it is numbers."""
-    rows = [
-        row for row in csv.reader(io.StringIO(text), dialect=_dialect(text)) if any(c.strip() for c in row)
-    ]
-    return page(html.escape(title), _TABLE_STYLE + table_html(rows))
+    return page(html.escape(title), _TABLE_STYLE + table_html(csv_rows(text)))
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    """The rows that hold anything. Raises CorruptDocument where quotes swallow too much."""
+    try:
+        rows = list(csv.reader(io.StringIO(text), dialect=_dialect(text)))
+    except csv.Error as e:
+        raise CorruptDocument(f"csv: {e}", remedy="Check the quotes, or save it again.") from e
+    return [row for row in rows if any(c.strip() for c in row)]
 
 
 def table_html(rows: list[list[str]]) -> str:

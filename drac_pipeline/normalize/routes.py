@@ -33,12 +33,13 @@ from drac_pipeline.normalize.epub import epub_page
 from drac_pipeline.normalize.images import images_to_pdf
 from drac_pipeline.normalize.limits import check_zip
 from drac_pipeline.normalize.mail import mail_page
-from drac_pipeline.normalize.markup import csv_page, markdown_page, text_page
+from drac_pipeline.normalize.markup import csv_page, csv_rows, markdown_page, text_page
 from drac_pipeline.normalize.missing import missing_warning, missing_words
 from drac_pipeline.normalize.office import office_converter
 from drac_pipeline.normalize.pdf import REPAIR, UNLOCK, decrypt_pdf, probe_pdf
 from drac_pipeline.normalize.policies import Prepared, prepare_office
 from drac_pipeline.normalize.sanitize import sanitize_html
+from drac_pipeline.normalize.table_book import write_book
 
 NORMALIZE_VERSION = 1
 STAGE = "normalize"
@@ -48,6 +49,7 @@ Route = Literal["pass-through", "libreoffice", "image", "browser"]
 _SUFFIX = {"jpeg": "jpg", "text": "txt", "markdown": "md", "fodf": "xml"}
 _ZIPPED = frozenset({"docx", "pptx", "xlsx", "xlsb", "odt", "ods", "odp", "odg", "epub"})
 _MAX_TEXT_BYTES = 50_000_000
+_LONG_TABLE_CELLS = 10_000  # a browser takes half a minute and a gigabyte for five times as many
 _REMEDIES = {
     "msg": "Save the message as .eml.",
     "mbox": "Save the messages one by one as .eml.",
@@ -250,10 +252,29 @@ def _by_browser(
         case "markdown":
             html = markdown_page(decoded.text, title)
         case "csv":
+            long = _print_long_table(csv_rows(decoded.text), notes, target, workdir, config)
+            if long is not None:
+                return long
             html = csv_page(decoded.text, title)
         case _:
             html = text_page(decoded.text, title)
     return print_page(html, found.format, notes, target, workdir, config)
+
+
+def _print_long_table(
+    rows: list[list[str]], notes: list[str], target: Path, workdir: Path, config: NormalizeConfig
+) -> Normalized | None:
+    """A table of many cells by LibreOffice; None for others, and where it is not installed."""
+    if sum(map(len, rows)) < _LONG_TABLE_CELLS:
+        return None
+    try:
+        converter = office_converter(config)
+    except MissingTool:
+        return None
+    book = workdir / "table.xlsx"
+    write_book(rows, book)
+    converter.convert(book, workdir / "office").replace(target)
+    return _made(target, "csv", "libreoffice", converter.version, notes)
 
 
 def print_page(

@@ -185,6 +185,18 @@ def test_pages_are_printed(tmp_path: Path, run, name: str, content: str, expecte
 
 
 @pytest.mark.office
+def test_a_long_table_is_printed_by_libreoffice_with_its_header_on_each_page(tmp_path: Path, run) -> None:
+    lines = ["Part,Place,Note"] + [f"part {n},shelf {n % 7},a < b & c" for n in range(4000)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    done = run(tmp_path / "a.csv")
+    assert (done.format, done.route) == ("csv", "libreoffice")
+    with pymupdf.open(done.pdf) as doc:
+        pages = [" ".join(str(page.get_text()).split()) for page in doc]
+    assert all(text.startswith("Part Place Note") for text in pages)
+    assert f"part 3999 shelf {3999 % 7} a < b & c" in pages[-1]
+
+
+@pytest.mark.office
 def test_without_a_browser_libreoffice_prints_and_says_so(tmp_path: Path, run) -> None:
     (tmp_path / "a.html").write_text("<h1>Title</h1><p>Words")
     done = run(tmp_path / "a.html", browser_command="no-such-browser")

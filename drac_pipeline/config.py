@@ -34,7 +34,7 @@ class SourceConfig(_Settings):
 class NormalizeConfig(_Settings):
     """Any format to PDF."""
 
-    timeout_seconds: float = Field(default=120.0, gt=0, description="hard limit a tool gets per document")
+    timeout_seconds: float = Field(default=300.0, gt=0, description="hard limit a tool gets per document")
     max_bytes: int = Field(default=500_000_000, gt=0, description="largest source file taken")
     max_unpacked_bytes: int = Field(
         default=2_000_000_000, gt=0, description="largest declared size of a zip-based file once unpacked"

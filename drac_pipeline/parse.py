@@ -9,7 +9,7 @@ code block or a link definition: here every line that is not blank, a rule, a se
 underline or one of the pipeline's own comments belongs to exactly one element.
 
 Where it departs from CommonMark: only `<!-- page N -->` and `<!-- drac:… -->` are comments
-(any other is text, since a page may print one); indentation makes no code; a setext
+(on one line; any other is text, since a page may print one); indentation makes no code; a setext
 heading has one line of text and at least two underline characters; `#` without text is
 text; a fence ends at the next page if it is never closed; an item is nested if it is
 indented by two columns more than the one above.
@@ -33,7 +33,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _ITEM = re.compile(r"([ \t]*)([-*+]|(\d{1,9})[.)])(?:[ \t]+(.*)|$)")
 _QUOTE = re.compile(r"[ \t]{0,3}>")
-_COMMENT = re.compile(r"[ \t]*<!--[ \t]*(?:page[ \t]+(\d+)[ \t]*-->|(drac:))", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--[ \t]*(?:page[ \t]+(\d+)[ \t]*|drac:(?:(?!<!--)[^\r\n])*?)-->", re.IGNORECASE)
 _ERROR = re.compile(r"<!--[ \t]*drac:error\b(?:\s+pages=\"?(\d+)(?:-(\d+))?)?", re.IGNORECASE)
 _PAGE = re.compile(r"[ \t]*<!--[ \t]*page[ \t]+(\d+)[ \t]*-->", re.IGNORECASE)
 
@@ -71,7 +71,6 @@ class _Scanner:
         self.markdown = markdown
         self.lines = _lines(markdown)
         self.closers = _closing_fences(markdown, self.lines)
-        self.last_close = markdown.rfind("-->")
         self.row_starts = {s.start for s in spans if s.table_id is not None}
         self.row_ends = {s.end for s in spans if s.table_id is not None}
         self.blocks: list[_Block] = []
@@ -101,10 +100,8 @@ class _Scanner:
                 self.open = None
             self.after_blank = True
             return i + 1
-        comment = _COMMENT.match(text)
-        if comment and (close := self._comment_end(start, comment)):
-            self._take_comment(start, close, comment)
-            return self._past(i, close)
+        if comment := _COMMENT.match(text):
+            return self._comment(i, comment)
         after_blank, self.after_blank = self.after_blank, False
         if match := _FENCE.match(text):
             return self._fence(i, match)
@@ -118,32 +115,19 @@ class _Scanner:
         self._text(start, end, text, after_blank)
         return i + 1
 
-    def _comment_end(self, start: int, match: re.Match[str]) -> int:
-        """Where a comment of ours ends; 0 if it never does."""
-        if match[1]:
-            return start + match.end()
-        return self.markdown.find("-->", start) + 3 if start < self.last_close else 0
-
-    def _take_comment(self, start: int, end: int, match: re.Match[str]) -> None:
-        """Turns the page, or adds an error marker."""
+    def _comment(self, i: int, match: re.Match[str]) -> int:
+        """Turns the page, or adds an error marker; gives the next line."""
+        start, end = self.lines[i]
         self.open = None
-        begin = start + match[0].index("<")
         if match[1]:
             self.page = int(match[1])
-        elif error := _ERROR.match(self.markdown, begin):
+        elif error := _ERROR.match(self.markdown, start):
             self._close_list()
             first = int(error[1] or self.page)
             last = max(first, int(error[2] or first))
-            self._add(ElementKind.ERROR, begin, end, page=first, page_end=last)
+            self._add(ElementKind.ERROR, start, end, page=first, page_end=last)
             self.page = max(self.page, last)
-
-    def _past(self, i: int, position: int) -> int:
-        """The first line that goes on after `position`, shortened to what does."""
-        while i < len(self.lines) and self.lines[i][1] <= position:
-            i += 1
-        if i < len(self.lines) and self.lines[i][0] < position:
-            self.lines[i] = (position, self.lines[i][1])
-        return i
+        return i + 1
 
     def _fence(self, i: int, match: re.Match[str]) -> int:
         in_list = bool(self.columns) and _columns(match[0][: match.start(1)]) >= _NESTED_COLUMNS
@@ -172,18 +156,15 @@ class _Scanner:
         """
         begin, i = first, first + 1
         while i <= last:
-            start, end = self.lines[i]
-            comment = _COMMENT.match(self.markdown[start:end])
-            close = self._comment_end(start, comment) if comment else 0
-            if comment is None or not close:
+            comment = _COMMENT.match(self.markdown[slice(*self.lines[i])])
+            if comment is None:
                 i += 1
                 continue
             self._code_part(begin, i, group, item)
             item = None
-            self._take_comment(start, close, comment)
-            begin = i = self._past(i, close)
+            begin = i = self._comment(i, comment)
         self._code_part(begin, last + 1, group, item)
-        return max(i, last + 1)
+        return last + 1
 
     def _code_part(self, begin: int, stop: int, group: str, item: _Block | None) -> None:
         while begin < stop and not self.markdown[slice(*self.lines[begin])].strip():
@@ -305,12 +286,19 @@ class _Scanner:
 
 
 def _lines(markdown: str) -> list[tuple[int, int]]:
-    r"""Start and end of every line, ends without \n, \r\n or \r."""
+    r"""Start and end of every line, ends without \n, \r\n or \r; comments of ours are lines of their own."""
     out = []
     for match in _LINE.finditer(markdown):
-        if match.start() == match.end() == len(markdown):
+        start, end = match.start(), match.start() + len(match[0].rstrip("\r\n"))
+        if start == match.end() == len(markdown):
             break
-        out.append((match.start(), match.start() + len(match[0].rstrip("\r\n"))))
+        for comment in _COMMENT.finditer(markdown, start, end):
+            if markdown[start : comment.start()].strip():
+                out.append((start, comment.start()))
+            out.append(comment.span())
+            start = comment.end()
+        if start == match.start() or markdown[start:end].strip():
+            out.append((start, end))
     return out
 
 

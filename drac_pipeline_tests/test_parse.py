@@ -163,9 +163,25 @@ def test_error_markers_are_elements_but_no_content():
     assert [e.group for e in elements] == ["l1", "", "l2", "l2"]
 
 
-def test_other_comments_of_ours_vanish_even_over_lines():
-    elements = parse_markdown("one\n<!-- drac:note\n# x -->two\n<!-- drac:error -->")
+def test_other_comments_of_ours_vanish():
+    elements = parse_markdown("one\n<!-- drac:note x --> <!-- page 2 -->two\n<!-- drac:error -->")
     assert brief(elements) == [("p1", "one"), ("p2", "two"), ("e1", "<!-- drac:error -->")]
+    assert [e.page_start for e in elements] == [0, 2, 2]
+
+
+def test_comments_of_ours_within_a_line_part_it():
+    elements = parse_markdown('# A <!-- page 2 -->\none <!-- drac:error pages=3 cause="x" --> two <!-- x -->')
+    assert [(e.id, e.text, e.page_start) for e in elements] == [
+        ("h1", "A", 0),
+        ("p1", "one", 2),
+        ("e1", '<!-- drac:error pages=3 cause="x" -->', 3),
+        ("p2", "two <!-- x -->", 3),
+    ]
+
+
+def test_what_looks_like_a_comment_over_lines_swallows_nothing():
+    elements = parse_markdown("<!-- drac:x\n# Heading\n<!-- page 2 -->\ntext")
+    assert brief(elements) == [("p1", "<!-- drac:x"), ("h1", "Heading"), ("p2", "text")]
 
 
 def test_carriage_returns():
@@ -210,13 +226,14 @@ def test_spans_give_boxes_pages_and_table_rows():
 LINES = st.sampled_from(
     ["", " ", "# A", "## B ##", "#", "#x", "text", "  more", "- a", "  - b", "    + c", "1. s", "7) t",
      "-", "* * *", "---", "===", "```", "```py", "~~~~", "   ```", "> q", "<!-- page 3 -->",
-     "<!-- page 4 --> tail", "<!-- x -->", '<!-- drac:error pages=3-5 cause="x" -->', "<!-- drac:open",
+     "<!-- page 4 --> tail", "head <!-- page 5 -->",
+     "<!-- x -->", '<!-- drac:error pages=3-5 cause="x" -->', "<!-- drac:open",
      "-->", "\ttab", "a\u2028b", "\u00a0", "| a | b |"]
 )  # fmt: skip
 DOCUMENTS = st.lists(st.tuples(LINES, st.sampled_from(["\n", "\r\n", "\r"])), max_size=40).map(
     lambda rows: "".join(a + b for a, b in rows)
 )
-COMMENT = re.compile(r"<!--[ \t]*(?:page[ \t]+\d+[ \t]*|drac:(?:(?!-->).)*)-->", re.S)
+COMMENT = re.compile(r"<!--[ \t]*(?:page[ \t]+\d+[ \t]*|drac:(?:(?!-->)[^\r\n])*)-->")
 
 
 def uncovered(markdown: str, elements: list[Element]) -> str:
@@ -236,9 +253,7 @@ def test_every_line_is_in_one_element_and_every_text_is_its_slice(markdown):
     left = COMMENT.sub("", uncovered(markdown, elements))
     # hashes of headings, rules and underlines are all that may be left
     assert not re.sub(r"[#=\-*_\s]", "", left), left
-    # a marker is a comment where it begins a line
-    lines = [line for e in elements if e.kind is not ERROR for line in re.split("[\\r\\n]", e.text)]
-    assert not any(COMMENT.match(line.strip()) for line in lines)
+    assert not any(COMMENT.search(e.text) for e in elements if e.kind is not ERROR)
 
 
 @settings(max_examples=100, deadline=None, database=None)
@@ -250,7 +265,10 @@ def test_spans_never_change_what_is_covered(markdown, data):
         BlockSpan(start=s, end=s + 9, table_id="t1", row=k, boxes=[box(9)]) for k, s in enumerate(starts)
     ]
     elements = parse_markdown(markdown, spans)
-    assert uncovered(markdown, elements).split() == uncovered(markdown, plain).split()
+    # a row that ends a paragraph may leave one line above an underline
+    bare = str.maketrans("=-", "  ")
+    left, left_plain = (uncovered(markdown, x).translate(bare).split() for x in (elements, plain))
+    assert left == left_plain
     assert all(e.text == markdown[e.start : e.end] for e in elements)
 
 

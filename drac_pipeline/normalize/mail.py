@@ -44,13 +44,7 @@ def read_mail(data: bytes) -> Mail:
     headers = [(name, _header(message, name)) for name in _HEADERS if name != "Subject"]
     body, kind = _body(message)
     attached = [part.get_filename() or "without a name" for part in _attachments(message)]
-    return Mail(
-        _header(message, "Subject"),
-        [(n, v) for n, v in headers if v and n != "Subject"],
-        body,
-        kind,
-        attached,
-    )
+    return Mail(subject, [(n, v) for n, v in headers if v], body, kind, attached)
 
 
 def mail_page(source: Path) -> MailPage:

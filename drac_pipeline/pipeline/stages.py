@@ -286,7 +286,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "normalized_pdf",
         (SOURCE,),
-        4,
+        5,
         lambda c: (c.normalize,),
         _normalized_pdf,
         "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or page wrapped.",
@@ -302,7 +302,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "markdown",
         ("normalized_pdf", "page_images"),
-        3,
+        4,
         lambda c: (c.convert,),
         _markdown,
         "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",

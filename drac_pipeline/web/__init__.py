@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.model.conversion import Converted
+from drac_pipeline.web.epub import convert_epub
 from drac_pipeline.web.html import convert_html
+from drac_pipeline.web.mail import convert_eml
 from drac_pipeline.web.markdown import convert_markdown_source
 from drac_pipeline.web.plain import convert_text
 
@@ -14,6 +16,8 @@ _CONVERTERS: dict[str, Callable[[bytes, ConvertConfig], Converted]] = {
     "html": convert_html,
     "markdown": convert_markdown_source,
     "text": convert_text,
+    "eml": convert_eml,
+    "epub": convert_epub,
 }
 
 # as `normalize.sniff` names them
@@ -25,4 +29,12 @@ def convert_web(data: bytes, kind: str, config: ConvertConfig) -> Converted:
     return _CONVERTERS[kind](data, config)
 
 
-__all__ = ["WEB_FORMATS", "convert_html", "convert_markdown_source", "convert_text", "convert_web"]
+__all__ = [
+    "WEB_FORMATS",
+    "convert_eml",
+    "convert_epub",
+    "convert_html",
+    "convert_markdown_source",
+    "convert_text",
+    "convert_web",
+]

@@ -172,8 +172,10 @@ class Flow:
             self.dropped.append(Dropped(page=0, text=text[:80], reason="decoration"))
             return
         if self.heading is not None:
-            self.blocks.append(Block("heading", text.replace("\n", " "), level=self.heading[1]))
+            self.blocks.append(Block("heading", " ".join(text.split()), level=self.heading[1]))
             return
+        if self.lists.item_open or self.terms:
+            text = text.replace("\n\n", "\n")
         term = self.terms[-1] if self.terms and not self.lists.item_open else None
         if term is not None and not term.defining:
             self._term(text)
@@ -201,22 +203,21 @@ class Flow:
             self._paragraph(text)
 
     def _lines(self, text: str) -> None:
-        """A paragraph or an item; lines that begin with a bullet are items of a list."""
+        """Paragraphs or an item; lines that begin with a bullet are items of a list."""
         if self.lists.item_open:
             self._item(text)
             return
         plain: list[str] = []
-        for line in text.split("\n"):
-            body = bullet_of(line)
-            if body is None:
+        for line in [*text.split("\n"), ""]:
+            body = bullet_of(line) if line else None
+            if line and body is None:
                 plain.append(line)
                 continue
             if plain:
                 self._paragraph("\n".join(plain))
                 plain = []
-            self.blocks.append(Block("list_item", body, depth=self.lists.depth + 1, marker="-"))
-        if plain:
-            self._paragraph("\n".join(plain))
+            if body:
+                self.blocks.append(Block("list_item", body, depth=self.lists.depth + 1, marker="-"))
 
     def _paragraph(self, text: str) -> Block:
         kind = "quote" if self.quotes > 0 and not self.lists.depth else "paragraph"

@@ -64,11 +64,16 @@ class Inline:
             self.parts.append(_CLOSE[tag])
 
     def take(self) -> str:
-        """The text so far, white space collapsed, lines parted by line feeds; empties itself."""
+        """The text so far, white space collapsed, lines parted by line feeds and paragraphs (two
+        breaks or more) by two; empties itself."""
         raw = "".join(self.parts)
         self.parts, self._marks, self._ended_apart = [], [], False
-        lines = (" ".join(line.split()) for line in raw.split(BREAK))
-        return "\n".join(line for line in lines if line)
+        out: list[str] = []
+        for line in raw.split(BREAK):
+            text = " ".join(line.split())
+            if text or (out and out[-1]):
+                out.append(text)
+        return "\n".join(out).rstrip("\n")
 
 
 def formula(node: Node) -> str:

@@ -44,7 +44,7 @@ _ACCEPT = re.compile(
 )
 _PERMALINK = _set(
     """headerlink permalink headinglink anchorlink hashlink editsection mw-editsection header-anchor
-    heading-anchor anchor-link hash-link"""
+    heading-anchor anchor-link hash-link footnote-backref mw-cite-backlink"""
 )
 _OFFSCREEN = _set(
     """sr-only visually-hidden visuallyhidden screen-reader-text screenreader-text screen-reader-only

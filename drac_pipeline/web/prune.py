@@ -47,6 +47,7 @@ class Pruned:
     warnings: list[str] = field(default_factory=list)
     facts: dict[Node, Facts] = field(default_factory=dict)
     chrome: bool = False
+    seen: set[tuple[str, str]] = field(default_factory=set)
 
 
 def prune(root: Node, *, boilerplate: bool = True) -> Pruned:
@@ -92,7 +93,9 @@ def empty(node: Node, reason: DropReason, out: Pruned) -> None:
         text = " ".join(filter(None, (node.tag, node.get("title"), text_of(node))))
     else:
         text = text_of(node)
-    if text and len(out.dropped) < _MAX_REPORTED:
+    # what is said a hundred times (a sign beside each heading) is reported once
+    if text and (reason, text) not in out.seen and len(out.dropped) < _MAX_REPORTED:
+        out.seen.add((reason, text))
         out.dropped.append(Dropped(page=0, text=text, reason=reason))
     if reason not in ("script", "hidden", "decoration", "form", "embedded"):
         out.chrome = True

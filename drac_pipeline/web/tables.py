@@ -118,6 +118,9 @@ def _compose(table: TableText, rows: list[Row], grid: list[list[Cell | None]]) -
         cells = [cell.text if cell else "" for cell in row]
         labels, values = _labelled(row, header, keyed)
         sentence = row_sentence(labels, values, section)
+        subject = next((c.text for _, _, c in cells_of(row) if c.text and not c.tables), "")
+        if inner and len(subject) <= _SECTION_CHARS:
+            _name_subject(inner, subject)
         if sentence or inner:
             table.rows.append(TableRowText(cells, sentence, inner))
     if not table.rows and (texts := ["; ".join(label_of(p) for p in header if p)]):
@@ -203,6 +206,13 @@ def _inner(row: list[Cell | None], above: list[Cell | None] | None) -> list[Bloc
     """The tables in a row's cells, not those that reach down from the row above."""
     seen = set(map(id, above or ()))
     return [t for _, _, cell in cells_of(row) if id(cell) not in seen for t in cell.tables]
+
+
+def _name_subject(tables: list[Block], subject: str) -> None:
+    """What the outer row is about goes before the rows of the tables in it."""
+    for row in (row for t in tables if t.table for row in t.table.rows):
+        if row.sentence and subject:
+            row.sentence = f"{subject.rstrip(':')} — {row.sentence}"
 
 
 def _whole(row: list[Cell | None]) -> bool:

@@ -42,6 +42,8 @@ class Visible:
             return "embedded"
         if self._hidden(node):
             return "hidden"
+        if tag == "a" and _is_mark(node):
+            return "decoration"
         if names.is_permalink(node) or (tag in ("td", "span", "div", "a", "pre") and names.is_gutter(node)):
             return "decoration"
         if tag == "a" and (node.get("href") or "").startswith("#") and names.is_skip_link(text_of(node)):
@@ -100,10 +102,26 @@ def _folded_ids(root: Node) -> Iterator[str]:
             yield (node.get("href") or "").lstrip("#")
 
 
+def _is_mark(node: Node) -> bool:
+    """A sign that links to the heading it stands in, or back from a note."""
+    href = node.get("href") or ""
+    if not href.startswith("#"):
+        return False
+    text = text_of(node, 20)
+    if node.get("role") == "doc-backlink" or (href.startswith("#fnref") and re.fullmatch(r"[^\w]*\d*", text)):
+        return True
+    above = node.getparent()
+    return above is not None and above.tag in HEADINGS and bool(text) and bool(_SIGNS.fullmatch(text))
+
+
 def _is_heading_button(node: Node) -> bool:
     """The title of something foldable: its text is content."""
+    if node.get("aria-expanded") is not None:
+        return True
     above = node.getparent()
-    return (above is not None and above.tag in HEADINGS) or node.get("aria-expanded") is not None
+    if above is None or above.tag not in HEADINGS:
+        return False
+    return "".join(text_of(above).split()) == "".join(text_of(node).split())
 
 
 def _is_switch(node: Node) -> bool:

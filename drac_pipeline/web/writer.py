@@ -114,8 +114,8 @@ def _clean(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Markup that a document speaks of is text, not markup."""
-    return _MARKUP.sub(r"\\\g<0>", text)
+    """Markup that a document speaks of is text, not markup, least of all a comment of ours."""
+    return _MARKUP.sub(r"\\\g<0>", _OURS.sub("<!- -", text))
 
 
 def _lines(text: str) -> list[str]:

@@ -24,6 +24,11 @@ CASES = {
         "## Two\n\n- a\n",
     ),
     "line breaks stay": ("<p>Street 1<br>1010 Vienna</p>", "Street 1\n1010 Vienna\n"),
+    "two breaks are a paragraph": ("one<br>more<br><br>two<br><br><br>three", "one\nmore\n\ntwo\n\nthree\n"),
+    "marks beside headings": (
+        "<h2>Title <a href=#t>§</a><button>Copy</button></h2><ol><li>Note <a href=#fnref1>↩2</a></ol>",
+        "## Title\n\n1. Note\n",
+    ),
     "raised, lowered, quoted, struck": (
         "<p>H<sub>2</sub>O, 10<sup>-3</sup> m<sup>2</sup>, <q>so</q>, <s>9</s> 8, 4<sup>th</sup></p>",
         "H2O, 10⁻³ m², “so”, ~~9~~ 8, 4th\n",

@@ -76,7 +76,7 @@ Name: Sum; 2023, Q1: 6; 2023, Q2: 8.
     "a table in a table": (
         """<table><tr><th>Item<th>Detail<tr><td>Pump<td>see <table><tr><th>i<th>j<tr><td>7<td>8</table>
         <tr><td>Hose<td>none</table>""",
-        "Item: Pump; Detail: see.\n\ni: 7; j: 8.\n\nItem: Hose; Detail: none.\n",
+        "Item: Pump; Detail: see.\n\nPump — i: 7; j: 8.\n\nItem: Hose; Detail: none.\n",
     ),
     "layout": (
         "<table><tr><td><h2>Left</h2><p>Some text.</p></td><td><ul><li>x</ul></td></tr></table>",

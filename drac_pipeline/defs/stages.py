@@ -7,6 +7,7 @@ names the failed ones, so that exactly their failed and later stages show as fai
 """
 
 import time
+import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from dagster import (
@@ -20,6 +21,7 @@ from dagster import (
     MetadataValue,
     multi_asset,
 )
+from dagster._utils.warnings import PreviewWarning
 from pydantic import Field
 
 from drac_pipeline.config import DracConfig
@@ -103,17 +105,19 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         )
         for stage in STAGES
     ]
-    checks = [
-        AssetCheckSpec(
-            name,
-            asset=asset_key(s.name),
-            description=CHECKS.get(name),
-            blocking=blocking,
-            partitions_def=documents,
-        )
-        for s in STAGES
-        for name, blocking in s.checks.items()
-    ]
+    with warnings.catch_warnings():  # a check with partitions is a preview feature, used on purpose
+        warnings.simplefilter("ignore", PreviewWarning)
+        checks = [
+            AssetCheckSpec(
+                name,
+                asset=asset_key(s.name),
+                description=CHECKS.get(name),
+                blocking=blocking,
+                partitions_def=documents,
+            )
+            for s in STAGES
+            for name, blocking in s.checks.items()
+        ]
 
     @multi_asset(
         name=OP_NAME,

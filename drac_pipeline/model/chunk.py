@@ -21,7 +21,8 @@ class Chunk:
     text          ancestor headings as Markdown headings, a blank line, then the body elements
     breadcrumb    the ancestor headings as `A > B > C`
     headings      the same as a list of texts, outermost first
-    element_ids   the body's elements in order (headings in `heading_ids`)
+    element_ids   the body's elements in order, headings within the body included
+    heading_ids   the headings on top, outermost first
     page_start…   first and last page of the body (0: unknown)
     n_chars       characters of `text`
     content_hash  SHA-256 of `text`

@@ -9,6 +9,7 @@ from drac_pipeline.web.tree import Node
 BREAK = "\x00"  # a line break of the page; no character of a parsed page
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _RAISABLE = re.compile(r"[0-9+\-−=()n]{1,4}")
+_LABEL = re.compile(r"[^\W\d_]:$")
 _DISPLAY = re.compile(r"^\{\\(?:display|text)style\s*(.*)\}$", re.S)
 _OPEN = {"q": "“", "s": "~~", "strike": "~~", "del": "~~", "rt": "("}
 _CLOSE = {"q": "”", "s": "~~", "strike": "~~", "del": "~~", "rt": ")"}
@@ -23,11 +24,12 @@ class Inline:
         self.parts: list[str] = []
         self._marks: list[tuple[Node, int]] = []
         self._ended_apart = False
+        self._ended_label = False
 
     def text(self, text: str | None) -> None:
         if text:
             self.parts.append(text)
-            self._ended_apart = False
+            self._ended_apart = self._ended_label = False
 
     def line_break(self) -> None:
         self.parts.append(BREAK)
@@ -37,8 +39,9 @@ class Inline:
         tag = node.tag
         if tag == "br":
             self.line_break()
-        elif tag in _APART and self._ended_apart:
+        elif (tag in _APART and self._ended_apart) or (tag == "span" and self._ended_label):
             self.parts.append(" ")
+        self._ended_label = False
         if tag in _OPEN:
             self._marks.append((node, len(self.parts)))
             self.parts.append(_OPEN[tag])
@@ -49,6 +52,10 @@ class Inline:
         """An inline element ends."""
         tag = node.tag
         self._ended_apart = tag in _APART
+        # "Price:" and its value side by side, set apart by style only
+        self._ended_label = tag in ("span", "b", "strong") and bool(
+            self.parts and _LABEL.search(self.parts[-1])
+        )
         if not self._marks or self._marks[-1][0] is not node:
             return
         _, at = self._marks.pop()

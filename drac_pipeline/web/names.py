@@ -24,6 +24,7 @@ _MENU_END = ("menu", "navbar", "nav", "navi", "breadcrumb", "breadcrumbs")
 # a name that only looks like one of navigation
 _NOT_MENU = re.compile(r"\b(?:navigation-not-searchable|menu-?item)\b")
 BREADCRUMB = _set("breadcrumb breadcrumbs crumb crumbs")
+LOGO = _set("logo logotype brand branding sitename masthead")
 SIDE = _set(
     """sidebar rail related recommended recommendations promo promotion advert adverts advertisement ads
     sponsor sponsored widget teaser newsletter subscribe subscription social share sharing sharethis follow

@@ -191,6 +191,8 @@ class _Furniture:
             return None
         if names.is_menu(words) and here.density >= 0.5:
             return "navigation"
+        if words & names.LOGO and here.links and here.density == 1.0 and here.chars < 100:
+            return "navigation"
         if words & names.BREADCRUMB and here.links and here.chars < 300:
             return "navigation"
         if words & names.SIDE and (here.density >= 0.4 or (not _within_content(node) and here.chars < 200)):

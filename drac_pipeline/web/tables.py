@@ -172,7 +172,7 @@ def _labelled(
     for first, end, cell in cells_of(row):
         if not cell.text:
             continue
-        if not named and (cell.heading or (keyed and first == 0)):
+        if not named and (cell.heading or (keyed and first == 0) or cell.text.endswith(":")):
             keys.append(cell.text)
             continue
         values[first] = cell.text

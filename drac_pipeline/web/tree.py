@@ -114,6 +114,8 @@ def _resolve_roles(root: Node) -> None:
     for node in root.iter():
         if not isinstance(node.tag, str):
             continue
+        if node.tag == "p" and node.get("class") == "MsoTitle":
+            node.tag = "h1"  # the title of a document that a word processor saved
         role = node.get("role")
         if not role:
             continue

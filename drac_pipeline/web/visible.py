@@ -30,6 +30,7 @@ class Visible:
     """Decides element by element; `folded` holds ids that a control of the page opens."""
 
     def __init__(self, root: Node) -> None:
+        _label_tabs(root)
         self.folded = set(_folded_ids(root))
         self.switches = {n.get("id") for n in root.iter("input") if _is_switch(n)} - {None}
 
@@ -100,6 +101,23 @@ def _folded_ids(root: Node) -> Iterator[str]:
                 yield word.lstrip("#")
         if node.tag == "a" and (node.get("data-toggle") or node.get("role") in ("tab", "button")):
             yield (node.get("href") or "").lstrip("#")
+
+
+def _label_tabs(root: Node) -> None:
+    """Puts a tab's name into its panel: the bar of tabs itself is no content."""
+    tabs = (
+        {n.get("aria-controls"): n for n in root.iter() if n.get("role") == "tab"} if _has_tabs(root) else {}
+    )
+    for panel in root.iter() if tabs else ():
+        tab = tabs.get(panel.get("id")) if panel.get("role") == "tabpanel" else None
+        if tab is not None and (name := text_of(tab, 200)):
+            label = panel.makeelement("p")
+            label.text, label.tail, panel.text = name, panel.text, None
+            panel.insert(0, label)
+
+
+def _has_tabs(root: Node) -> bool:
+    return root.find(".//*[@role='tabpanel']") is not None
 
 
 def _is_mark(node: Node) -> bool:

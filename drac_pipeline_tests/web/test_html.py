@@ -29,6 +29,17 @@ CASES = {
         "<h2>Title <a href=#t>§</a><button>Copy</button></h2><ol><li>Note <a href=#fnref1>↩2</a></ol>",
         "## Title\n\n1. Note\n",
     ),
+    "tabs": (
+        """<div role=tablist><button role=tab aria-controls=w>Windows</button></div>
+        <div role=tabpanel id=w hidden>Press F1.</div>""",
+        "Windows\n\nPress F1.\n",
+    ),
+    "label and value": ("<p><span>Price:</span><span>5</span></p>", "Price: 5\n"),
+    "items of a word processor": (
+        """<p class=MsoTitle>Manual</p><p style='mso-list:l0 level1 lfo1'><span style='mso-list:Ignore'>·
+        </span>One</p><p style='mso-list:l0 level2 lfo1'><span style='mso-list:Ignore'>1.</span>Two</p>""",
+        "# Manual\n\n- One\n    1. Two\n",
+    ),
     "raised, lowered, quoted, struck": (
         "<p>H<sub>2</sub>O, 10<sup>-3</sup> m<sup>2</sup>, <q>so</q>, <s>9</s> 8, 4<sup>th</sup></p>",
         "H2O, 10⁻³ m², “so”, ~~9~~ 8, 4th\n",

@@ -47,6 +47,20 @@ Name: Sum; 2023, Q1: 6; 2023, Q2: 8.
         "<table><tr><td>City<td>People<tr><td>Vienna<td>2,000,000<tr><td>Graz<td>300,000</table>",
         "City: Vienna; People: 2,000,000.\n\nCity: Graz; People: 300,000.\n",
     ),
+    "keys with colons, two in a row": (
+        "<table><tr><td>Name:<td>Bob<td>Age:<td>5<tr><td>City:<td>Rome<td>Zip:<td>12</table>",
+        "Name: Bob; Age: 5.\n\nCity: Rome; Zip: 12.\n",
+    ),
+    "header in groups told by numbers": (
+        """<table><tr><td rowspan=2>Region<td colspan=2>Sales<tr><td>2023<td>2024
+        <tr><td>North<td>10<td>20<tr><td>South<td>5<td>6</table>""",
+        "Region: North; Sales, 2023: 10; Sales, 2024: 20.\n\n"
+        "Region: South; Sales, 2023: 5; Sales, 2024: 6.\n",
+    ),
+    "names and values": (
+        "<table><tr><td>Model<td>Zoom<tr><td>Length<td>4,655 mm<tr><td>Width<td>1,840 mm</table>",
+        "Model: Zoom.\n\nLength: 4,655 mm.\n\nWidth: 1,840 mm.\n",
+    ),
     "header told by bold": (
         "<table><tr><td><b>City</b><td><b>Land</b><tr><td>Vienna<td>Austria</table>",
         "City: Vienna; Land: Austria.\n",

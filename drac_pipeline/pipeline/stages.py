@@ -204,7 +204,8 @@ def _elements(ctx: StageContext) -> StageOutput:
 def _chunk_plan(ctx: StageContext) -> StageOutput:
     elements = read_elements(ctx.read)
     cut = sections(elements, ctx.config.section)
-    plan = complete(elements, plan_local(ctx.document.key, elements, cut, ctx.config.plan))
+    local = plan_local(ctx.document.key, elements, cut, ctx.config.plan)
+    plan = complete(elements, local, ctx.config.plan)
     coverage = verify_coverage(elements, plan)
     (ctx.out / PLAN_FILE).write_text(plan.model_dump_json(indent=1), encoding="utf-8")
     return StageOutput(

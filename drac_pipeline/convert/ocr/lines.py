@@ -24,7 +24,8 @@ Flags = NDArray[np.bool_]
 
 _TALL = frozenset("bdfhklßþ") | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ÄÖÜÉÈÊÀÂÇÑ&%$£€/()[]{}|!?#")
 _FLAT = frozenset("acemnorsuvwxz")
-_OPENING, _CLOSING = "([{£$€“‘", ",.;:!?)]}%”’\"'"  # no word ends after, or begins with, one of these
+_OPENING, _CLOSING = "([{£$€“‘", ",.;:!?)]}%”’"  # no word ends after, or begins with, one of these
+_SIGNS, _BULLETS = "&+/×=", "•●○◦▪■□–"
 _CAP, _X = 0.70, 0.49  # heights of capitals and of small letters, in em
 _BOLD = 1.22  # times the page's stroke width; upright print of one weight stays within 1.1
 _SAME_SIZE = 0.13
@@ -126,12 +127,18 @@ def _starts(r: Reading, gaps: list[tuple[float, float]], height: int) -> list[in
         before, after = r.chars[k - 1], r.chars[k]
         # figures and stops have more room around them than letters
         share = 0.7 if before.isalpha() and after.isalpha() else 0.85
-        if k in known or (
-            b - a >= max(share * space, 2 * letters)
-            and k - starts[-1] > 1
-            and before not in _OPENING
-            and after not in _CLOSING
-            and not _last_letter(r, k, known)
+        if before in _SIGNS or after in _SIGNS:
+            share = 0.6
+        if (
+            k in known
+            or (k == 1 and before in _BULLETS)
+            or (
+                b - a >= max(share * space, 2 * letters)
+                and before not in _OPENING
+                and after not in _CLOSING
+                and not (before.isalnum() and k - starts[-1] == 1)
+                and not (after.isalnum() and _last_letter(r, k, known))
+            )
         ):
             starts.append(k)
     return starts

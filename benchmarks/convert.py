@@ -61,15 +61,15 @@ def main() -> None:
         sys.exit("no PDF found")
     pages, seconds = time_ours(files)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"local      {len(files):5} files {pages:6} pages {seconds:8.2f} CPU s {pages / seconds:8.1f} pages/s")
+    print(f"local      {len(files):5} files {pages:6} pages {seconds:8.2f} CPU s {pages / seconds:7.1f}/s")
     print(f"           peak memory {peak:.0f} MB")
     if args.peer:
         sample = files[:: args.sample]
         ours = time_ours(sample)
         theirs = time_peer(sample)
         speed, peer = ours[0] / ours[1], theirs[0] / theirs[1]
-        print(f"local      {len(sample):5} files {ours[0]:6} pages {ours[1]:8.2f} CPU s {speed:8.1f} pages/s")
-        print(f"pymupdf4llm{len(sample):5} files {theirs[0]:6} pages {theirs[1]:8.2f} CPU s {peer:8.1f} pages/s")
+        print(f"local      {len(sample):5} files {ours[0]:6} pages {ours[1]:8.2f} CPU s {speed:7.1f}/s")
+        print(f"pymupdf4llm{len(sample):5} files {theirs[0]:6} pages {theirs[1]:8.2f} CPU s {peer:7.1f}/s")
         print(f"ratio      {speed / peer:.1f}")
 
 

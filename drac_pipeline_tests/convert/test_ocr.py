@@ -173,6 +173,22 @@ def test_models_are_not_loaded_for_pages_with_text() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_stamp_set_across_the_page_stays_out_of_the_lines_beside_it() -> None:
+    def stamped(page: pymupdf.Page) -> None:
+        for k, text in enumerate(
+            ("Lindmoor Instruments Ltd.", "Service and Quality", "Caton Mill, Low Road")
+        ):
+            page.insert_text((30, 70 + 14 * k), text, fontsize=11)
+        turn = pymupdf.Matrix(1, 1).prerotate(8)
+        for k, text in enumerate(("RECEIVED", "17 MAR 2025")):
+            at = pymupdf.Point(280, 75 + 16 * k)
+            page.insert_text(at, text, fontsize=12, fontname="hebo", morph=(at, turn))
+
+    text = convert(scan(printed(stamped))).markdown
+    assert "Lindmoor Instruments Ltd.\n" in text
+    assert text.index("Caton Mill, Low Road") < text.index("RECEIVED") < text.index("17 MAR 2025")
+
+
 def with_image(image: Image.Image) -> bytes:
     """A page with a text layer and an image pasted into it."""
     buffer = io.BytesIO()

@@ -185,7 +185,7 @@ def _are_columns(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
     if blocks:
         for b in blocks:
             counts[b.x1 > x + 1] += MIN_LINES
-    if min(counts) < MIN_LINES:
+    if min(counts) < 2:
         return False
     switches, before = 0, -1
     both = sorted([(s.order, 0) for s in sides[0]] + [(s.order, 1) for s in sides[1]])
@@ -193,6 +193,10 @@ def _are_columns(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
         switches += before >= 0 and side != before
         before = side
     lines = min(counts)
+    if lines < MIN_LINES:
+        # a few lines: only prose that is written side by side as wholes
+        wide = all(sum(len(s.words) for s in side) >= 4 * c for side, c in zip(sides, counts, strict=True))
+        return switches <= 1 and wide and not blocks
     if switches <= max(1, 0.12 * lines):
         # written side by side as wholes; columns of a table written column by column are
         # short cells, so still ask for some text

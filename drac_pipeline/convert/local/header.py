@@ -124,8 +124,9 @@ def _by_content(lines: list[Line], columns: Columns) -> int:
 
 def header_paths(
     lines: list[Line], columns: Columns, draft: Draft, vocabulary: dict[str, int]
-) -> list[list[str]]:
-    """The header path of each column, outermost first."""
+) -> tuple[list[list[str]], str]:
+    """The header path of each column, outermost first, and a title over the whole table."""
+    titles: list[str] = []
     stacks: list[list[tuple[tuple[int, int], list[str], float]]] = [[] for _ in columns]
     for n, line in enumerate(lines):
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
@@ -133,7 +134,8 @@ def header_paths(
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
         ranges = _ranges(segments, columns, draft, line, lines[n + 1 :])
         if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1) and len(lines) > 1:
-            continue  # a title over the whole table
+            titles.append(readable(segments[0].text))  # a title over the whole table
+            continue
         for s, (a, b) in zip(segments, ranges, strict=True):
             text = readable(s.text)
             if not text:
@@ -149,11 +151,8 @@ def header_paths(
                     stack[-1] = (stack[-1][0], stack[-1][1], s.base)
                 else:
                     stack.append(((a, b), [text], s.base))
-    return [[join_lines(_unshared(e[1]), vocabulary) for e in stack] for stack in stacks]
-
-
-def _unshared(texts: list[str]) -> list[str]:
-    return list(texts)
+    paths = [[join_lines(e[1], vocabulary) for e in stack] for stack in stacks]
+    return paths, join_lines(titles, vocabulary)
 
 
 def _by_word(s: Segment, segments: list[Segment], columns: Columns) -> list[Segment]:

@@ -58,6 +58,19 @@ class Table:
     sections: list[str]
     columns: list[tuple[float, float]]
     titles: set[int] = field(default_factory=set)  # rows that title the rows below them
+    caption: str = ""
+
+    def unsaid(self) -> list[str]:
+        """Header texts that no row's sentence holds: their columns are empty."""
+        said = {
+            h
+            for k, cells in enumerate(self.rows)
+            if k not in self.titles
+            for c, cell in enumerate(cells)
+            if cell
+            for h in self.header[c]
+        }
+        return list(dict.fromkeys(h for path in self.header for h in path if h and h not in said))
 
 
 def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
@@ -93,6 +106,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     seen = ""
     first_header: list[Segment] = []
     paths: list[list[str]] = [[] for _ in columns]
+    caption = ""
     for n, (draft, own) in enumerate(zip(drafts, by_draft, strict=True)):
         lines = lines_of(own, columns)
         parts.append(lines)
@@ -101,7 +115,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         if n == 0:
             head = lines[:k]
             seen = text
-            paths = header_paths(head, columns, draft, vocabulary)
+            paths, caption = header_paths(head, columns, draft, vocabulary)
             first_header = [s for line in head for c in line.cells.values() for s in c]
             body_lines.append(lines[k:])
         else:
@@ -133,7 +147,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         sections.append(current)
         if re.match(r"(?:sub-?)?total\b", cells[0], re.I):
             current = ""  # a total closes its section
-    return Table(paths, rows, kept, first_header, sections, columns, titles)
+    return Table(paths, rows, kept, first_header, sections, columns, titles, caption)
 
 
 def _ruled_columns(draft: Draft, columns: list[tuple[float, float]]) -> list[tuple[float, float]]:

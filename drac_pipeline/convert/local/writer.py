@@ -109,12 +109,18 @@ class Writer:
 
     def _table(self, table: Table, block: Block) -> None:
         table_id = f"t{len(self.tables) + 1}"
-        data = TableData(table_id=table_id, header=table.header)
+        data = TableData(table_id=table_id, caption=table.caption, header=table.header)
+        if table.caption:
+            self.block(_guard(table.caption), "paragraph", boxes_of(table.header_segments))
         if not table.rows:
             # a header and nothing else: its texts are content
             text = "; ".join(" ".join(p) for p in table.header if p)
             self.block(text, "paragraph", boxes_of(table.header_segments))
             return
+        unsaid = table.unsaid()
+        if unsaid:
+            # columns without a value in any row: what they are called is still content
+            self.block(_guard("; ".join(unsaid)), "paragraph", boxes_of(table.header_segments))
         n = 0
         for k, (cells, record, section) in enumerate(
             zip(table.rows, table.records, table.sections, strict=True)

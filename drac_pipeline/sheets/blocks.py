@@ -8,6 +8,8 @@ begins in the same row as its neighbour one empty column away belongs to it.
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from drac_pipeline.sheets.grid import Area, Cell, Declared, Row
@@ -113,23 +115,20 @@ def _at_empty_columns(rows: list[Row]) -> list[list[Row]]:
     ranges = _joined(_ranges(others), others)
     if len(ranges) < 2:
         return []
-    crossing = [r for r in wide if _crosses(r.cells[0], ranges)]
+    crossing = {r.number for r in wide if _crosses(r.cells[0], ranges)}
     if crossing:
         out: list[list[Row]] = [[]]
         for row in rows:
-            if any(row is c for c in crossing):
+            if row.number in crossing:
                 out += [[row], []]
             else:
                 out[-1].append(row)
         return [p for p in out if p]
-    parts = []
-    for first, last in ranges:
-        part = []
-        for row in rows:
-            cells = [c for c in row.cells if first <= c.at <= last]
-            if cells:
-                part.append(Row(row.number, cells, row.at))
-        parts.append(part)
+    parts: list[list[Row]] = [[] for _ in ranges]
+    starts = [first for first, _ in ranges]
+    for row in rows:
+        for i, cells in itertools.groupby(row.cells, key=lambda c: bisect_right(starts, c.at) - 1):
+            parts[i].append(Row(row.number, list(cells), row.at))
     return parts
 
 
@@ -153,7 +152,11 @@ def _joined(ranges: list[tuple[int, int]], rows: list[Row]) -> list[tuple[int, i
     """Ranges that belong together joined again."""
     if len(ranges) < 2:
         return ranges
-    filled = [_rows_of(r, rows) for r in ranges]
+    starts = [first for first, _ in ranges]
+    filled: list[list[int]] = [[] for _ in ranges]
+    for row in rows:
+        for i, _ in itertools.groupby(row.cells, key=lambda c: bisect_right(starts, c.at) - 1):
+            filled[i].append(row.at)
     out, sets = [ranges[0]], [filled[0]]
     for (first, last), rows_here in zip(ranges[1:], filled[1:], strict=True):
         left, rows_left = out[-1], sets[-1]
@@ -172,7 +175,3 @@ def _joined(ranges: list[tuple[int, int]], rows: list[Row]) -> list[tuple[int, i
             out.append((first, last))
             sets.append(rows_here)
     return out
-
-
-def _rows_of(columns: tuple[int, int], rows: list[Row]) -> list[int]:
-    return [r.at for r in rows if any(columns[0] <= c.at <= columns[1] for c in r.cells)]

@@ -87,6 +87,7 @@ class RawSheet:
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)
     filters: list[Area] = field(default_factory=list)  # areas in which hidden rows are filtered out
+    filtered_rows: set[int] = field(default_factory=set)  # rows that the file says a filter hides
     declared: list[Declared] = field(default_factory=list)
     comments: list[tuple[str, str]] = field(default_factory=list)  # (cell, text)
     texts: list[str] = field(default_factory=list)  # text boxes
@@ -162,35 +163,72 @@ class Visibility:
     filtered: bool = False
 
 
+class _Columns:
+    """Hidden columns: whether one is, and how many lie left of one."""
+
+    def __init__(self, intervals: list[tuple[int, int]]) -> None:
+        self.ends: list[int] = []
+        self.starts: list[int] = []
+        self.counts: list[int] = []  # hidden columns up to each interval's end
+        total = 0
+        for first, last in sorted(intervals):
+            first = max(first, self.ends[-1] + 1 if self.ends else 1)
+            if first <= last:
+                total += last - first + 1
+                self.starts.append(first)
+                self.ends.append(last)
+                self.counts.append(total)
+
+    def hides(self, col: int) -> bool:
+        i = bisect_left(self.ends, col)
+        return i < len(self.ends) and self.starts[i] <= col
+
+    def below(self, col: int) -> int:
+        """How many hidden columns lie left of `col`."""
+        i = bisect_left(self.ends, col)
+        before = self.counts[i - 1] if i else 0
+        return before + (max(0, col - self.starts[i]) if i < len(self.starts) else 0)
+
+    def first_shown(self, col: int, last: int) -> int:
+        """The first column of col..last that is not hidden; `col` if all are."""
+        at = col
+        while at <= last and self.hides(at):
+            at = self.ends[bisect_left(self.ends, at)] + 1
+        return at if at <= last else col
+
+
 def finish(raw: RawSheet, take: Visibility, max_cells: int) -> Sheet | None:
     """`raw` as it is seen, or None where merged cells repeat values beyond `max_cells`."""
     filtered = _filtered(raw)
     out_rows = set() if take.rows else raw.hidden_rows - filtered
     if not take.filtered:
         out_rows |= filtered
-    columns = [] if take.columns else sorted(raw.hidden_columns)
+    columns = _Columns([] if take.columns else raw.hidden_columns)
     rows = {r.number: r for r in raw.rows}
     if not _spread_merges(raw.merges, rows, out_rows, columns, max_cells):
         return None
     left_out: dict[tuple[str, str], int] = {}
     passed_over = _covered(raw.merges, rows, out_rows)
+    positions: dict[int, int] = {}  # column → visible position, 0: hidden
     kept: list[Row] = []
     for number in sorted(rows):
         row = rows[number]
         if number in out_rows:
-            real = sum(not c.down for c in row.cells)
-            if real:
+            if any(not c.down for c in row.cells):
                 what = _FILTERED_ROWS if number in filtered else _HIDDEN_ROWS
                 left_out[what] = left_out.get(what, 0) + 1
             continue
-        cells = [c for c in row.cells if not _in(columns, c.col)]
-        lost = sum(not c.down for c in row.cells) - sum(not c.down for c in cells)
-        if lost:
-            left_out[_HIDDEN_CELLS] = left_out.get(_HIDDEN_CELLS, 0) + lost
+        cells = []
+        for c in row.cells:
+            if c.col not in positions:
+                positions[c.col] = 0 if columns.hides(c.col) else c.col - columns.below(c.col)
+            c.at = positions[c.col]
+            if c.at:
+                cells.append(c)
+            elif not c.down:
+                left_out[_HIDDEN_CELLS] = left_out.get(_HIDDEN_CELLS, 0) + 1
         if cells:
             cells.sort(key=lambda c: c.col)
-            for c in cells:
-                c.at = c.col - _below(columns, c.col)
             row.cells = cells
             row.at = number - bisect_left(passed_over, number)
             kept.append(row)
@@ -199,29 +237,24 @@ def finish(raw: RawSheet, take: Visibility, max_cells: int) -> Sheet | None:
 
 def _filtered(raw: RawSheet) -> set[int]:
     """Hidden rows that a filter hides."""
-    return {n for n in raw.hidden_rows if any(a.row1 < n <= a.row2 for a in raw.filters)}
-
-
-def _in(columns: list[tuple[int, int]], col: int) -> bool:
-    return any(a <= col <= b for a, b in columns)
-
-
-def _below(columns: list[tuple[int, int]], col: int) -> int:
-    """How many hidden columns lie left of `col`; overlapping declarations count once."""
-    n, end = 0, 0
-    for a, b in columns:
-        a, b = max(a, end + 1), min(b, col - 1)
-        if b >= a:
-            n += b - a + 1
-            end = b
-    return n
+    if not raw.filters:
+        return raw.filtered_rows & raw.hidden_rows
+    # few areas hold in practice; a file with thousands must not cost their product with the rows
+    rows = sorted(raw.hidden_rows)
+    found = raw.filtered_rows & raw.hidden_rows
+    end = 0
+    for area in sorted(raw.filters):
+        first = bisect_left(rows, max(area.row1 + 1, end))
+        found |= set(rows[first : bisect_left(rows, area.row2 + 1)])
+        end = max(end, area.row2 + 1)
+    return found
 
 
 def _spread_merges(
     merges: list[Area],
     rows: dict[int, Row],
     out_rows: set[int],
-    columns: list[tuple[int, int]],
+    columns: _Columns,
     max_cells: int,
 ) -> bool:
     """Give merged cells their spans and repeat their values in the rows they cover."""
@@ -236,8 +269,8 @@ def _spread_merges(
         if cell is None:
             continue
         col2 = min(area.col2, last_col)
-        shown = next((c for c in range(area.col1, col2 + 1) if not _in(columns, c)), area.col1)
-        cell.span = max(1, col2 - shown + 1 - (_below(columns, col2 + 1) - _below(columns, shown)))
+        shown = columns.first_shown(area.col1, col2)
+        cell.span = max(1, col2 - shown + 1 - (columns.below(col2 + 1) - columns.below(shown)))
         if shown != cell.col:
             cell.col = shown
         for number in numbers[bisect_left(numbers, area.row1 + 1) :]:

@@ -30,6 +30,8 @@ from drac_pipeline.sheets.xlsx_parts import local, tree
 _SAVE_AGAIN = "Open it in the program that made it and save it again."
 _STARTS = ("table", "table-header-rows", "table-row-group")
 _ENDS = ("style", "table-column", "table-row", "database-range", "shapes", *_STARTS)
+_OFFICE = ("value-type", "value", "date-value", "time-value", "boolean-value")
+_FO = ("font-weight", "font-style", "font-size", "color", "background-color")
 _KINDS: dict[str, Kind] = {
     "float": "number",
     "percentage": "number",
@@ -39,6 +41,18 @@ _KINDS: dict[str, Kind] = {
     "boolean": "bool",
 }
 _MAX_COLUMNS = 16_384
+_ODF = "{urn:oasis:names:tc:opendocument:xmlns:"
+_TABLE = _ODF + "table:1.0}"
+# attributes of other namespaces than that of tables, where most are
+_ATTRIBUTES = {
+    **{
+        n: f"{_ODF}office:1.0}}{n}"
+        for n in ("value-type", "value", "date-value", "time-value", "boolean-value")
+    },
+    **{n: f"{_ODF}xsl-fo-compatible:1.0}}{n}" for n in _FO},
+    **{n: f"{_ODF}style:1.0}}{n}" for n in ("family", "parent-style-name")},
+    "c": f"{_ODF}text:1.0}}c",
+}
 
 
 def read_ods(path: Path, max_cells: int) -> list[RawSheet]:
@@ -124,7 +138,7 @@ class _Reader:
 
     def style(self, node: Any) -> None:
         """Remember the look of a cell style, and which table styles hide their sheet."""
-        family, name = _get(node, "family"), _get(node, "name")
+        family, name = _get(node, "family"), node.get(f"{_ODF}style:1.0}}name") or ""
         if family == "table":
             if any(local(p) == "table-properties" and _get(p, "display") == "false" for p in node):
                 self.hidden_tables.add(name)
@@ -174,7 +188,7 @@ class _Reader:
             if visibility in ("collapse", "filter") or self.closed_groups:
                 sheet.hidden_rows.add(number)
             if visibility == "filter":
-                sheet.filters.append(Area(number - 1, 1, number, _MAX_COLUMNS))
+                sheet.filtered_rows.add(number)
 
     def _cells(self, node: Any, row: int) -> list[Cell]:
         sheet = self.sheets[-1]
@@ -243,11 +257,8 @@ def replace_look(look: Look, **changes: Any) -> Look:
 
 
 def _get(node: Any, name: str) -> str:
-    """The attribute of that name in whatever namespace."""
-    for key, value in node.attrib.items():
-        if key.endswith(name) and (len(key) == len(name) or key[-len(name) - 1] == "}"):
-            return value
-    return ""
+    """The attribute of that name in the namespace that ODF has for it."""
+    return node.get(_ATTRIBUTES.get(name) or _TABLE + name) or ""
 
 
 def _count(node: Any, name: str) -> int:

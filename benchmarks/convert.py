@@ -51,7 +51,9 @@ def time_peer(files: list[Path]) -> tuple[int, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--peer", action="store_true", help="time pymupdf4llm too")
     parser.add_argument("--sample", type=int, default=20, help="the peer gets every Nth file")

@@ -25,8 +25,9 @@ Flags = NDArray[np.bool_]
 _TALL = frozenset("bdfhklßþ") | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ÄÖÜÉÈÊÀÂÇÑ&%$£€/()[]{}|!?#")
 _FLAT = frozenset("acemnorsuvwxz")
 _OPENING, _CLOSING = "([{£$€“‘", ",.;:!?)]}%”’"  # no word ends after, or begins with, one of these
-_SIGNS, _BULLETS = "&+/×=", "•●○◦▪■□–"
+_SIGNS, _BULLETS = "&+/×=·", "•●○◦▪■□–"
 _CAP, _X = 0.70, 0.49  # heights of capitals and of small letters, in em
+_TILT = 0.06  # three and a half degrees off the page's own lines
 _BOLD = 1.22  # times the page's stroke width; upright print of one weight stays within 1.1
 _SAME_SIZE = 0.13
 
@@ -83,7 +84,7 @@ def measure(mask: Image, grey: Image, quad: Quad, reading: Reading, scale: float
         stroke=_stroke(ink, hard) * point,
         score=reading.score,
         n=len(reading.chars),
-        tilted=abs(float(along[1])) > 0.05 * sides(quad)[0],
+        tilted=abs(float(along[1])) > _TILT * sides(quad)[0] and sides(quad)[0] > 2.5 * sides(quad)[1],
     )
 
 
@@ -201,6 +202,10 @@ def settle(lines: list[Line]) -> None:
             group = []
         if line is not None:
             group.append(line)
+    straight = sorted((x for x in lines if not x.tilted), key=lambda line: line.size)
+    for x in lines:
+        if x.tilted and straight:  # stamps are no titles
+            x.size = _median(straight)
     rows = sorted((x for x in lines if not x.tilted), key=lambda line: line.base)
     i = 0
     while i < len(rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import cv2
 import numpy as np
@@ -90,7 +90,11 @@ def read_scan(
     readings = engine.recognise([cut(image, upright.on_rendering(q)) for q in quads])
     lines = _keep(scan, config, clean, grey, quads, readings, scale)
     settle(lines)
-    out.segments = to_segments(lines, out)
+    out.segments = to_segments([x for x in lines if not x.tilted], out)
+    if any(x.tilted for x in lines):  # a stamp set across the page shares no rows with the print
+        aside = replace(out, segments=[], side=[], h_rules=[], v_rules=[])
+        aside.segments = to_segments([x for x in lines if x.tilted], aside)
+        out.side.append(aside)
     lines += _side_text(engine, scan, config, upright.image, clean, grey, scale, upright.quads)
     out.n_chars = sum(x.n for x in lines)
     if lines:

@@ -78,21 +78,23 @@ def find_header(block: Block, *, given: int = 0, prior: bool = False) -> Heading
         return Heading(n, sure=True)
     if len(rows) < 2:
         return Heading(keys=block.width >= 2 and len(rows[0].cells) == 2)
-    if block.width > 2 and is_form(rows):
+    width = len({at for r in rows for c in r.cells for at in range(c.at, c.at + c.span)})  # empty ones aside
+    if width > 2 and is_form(rows):
         return NO_HEADER
-    n = _by_evidence(block, given)
+    n = by_evidence(block, given)
     if n:
-        if block.width == 2 and _keys_rather(block, n, prior):
+        if width == 2 and _keys_rather(block, n, prior):
             return Heading(keys=True)
         return Heading(n, sure=True)
-    if block.width == 2 and not prior:
+    if width == 2 and not prior:
         return Heading(keys=_first_column_names(block))
-    if block.width >= 2 and len(rows) > (1 if prior else 2) and _labels_only(block):
+    if width >= 2 and len(rows) > (1 if prior else 2) and _labels_only(block, width):
         return Heading(_spanned_rows(rows, 1), sure=False)
     return Heading()
 
 
-def _by_evidence(block: Block, given: int) -> int:
+def by_evidence(block: Block, given: int = 0) -> int:
+    """How many rows are the header on evidence."""
     rows = block.rows
     n = 0
     for i in range(min(_MOST, len(rows) - 1)):
@@ -107,7 +109,10 @@ def _by_evidence(block: Block, given: int) -> int:
             # a row of group labels over the real header shows by its merged cells
             spans = any(c.span > 1 for c in row.cells)
             lone = len(row.cells) < 2 and row.cells[0].at == block.first
-            if (not spans or lone) and not group_spans(row, rows[i + 1]):
+            over_units = (
+                not n and i + 2 < len(rows) and _units(row, rows[i + 1], _Body(rows[i + 2 : _SAMPLE]))
+            )
+            if (not spans or lone) and not group_spans(row, rows[i + 1]) and not over_units:
                 break
             continue
         n = i + 1
@@ -125,9 +130,14 @@ def _continues(rows: list[Row], i: int, body: _Body) -> bool:
         return True
     if group_spans(above, row):
         return True
-    # a row of units: short, nothing in the first column
-    first = above.cells[0].at
-    return row.cells[0].at > first and all(len(c.text) <= 8 for c in row.cells) and _typed(row, body)
+    return _units(above, row, body)
+
+
+def _units(above: Row, row: Row, body: _Body) -> bool:
+    """A row of units under the labels: short words, none in the first column, above numbers."""
+    if row.cells[0].at <= above.cells[0].at or any(len(c.text) > 8 or c.kind != "text" for c in row.cells):
+        return False
+    return _typed(row, body)
 
 
 def _is_labels(row: Row, body: _Body) -> bool:
@@ -174,7 +184,7 @@ def _typed(row: Row, body: _Body) -> bool:
     found = False
     for c in row.cells:
         below = body.kind(c.at)
-        if c.kind == "text" and below in ("number", "date", "bool"):
+        if c.kind in ("text", "date") and below not in (c.kind, "text", ""):
             found = True
         elif c.kind == "number" and below == "number" and len(c.text) == 4:
             # a year, if what is below it is none
@@ -225,11 +235,14 @@ def _first_column_names(block: Block) -> bool:
     return kinds <= {"text"} and len(set(names)) == len(names)
 
 
-def _labels_only(block: Block) -> bool:
-    """A first row of plain text that can be labels: complete, short, different, not met again."""
+def _labels_only(block: Block, width: int) -> bool:
+    """A first row of plain text that can be labels: complete (an empty corner over a column of
+    names aside), short, different, not met again."""
     first, rest = block.rows[0], block.rows[1 : 1 + 5 * _SAMPLE]
     texts = [c.text.strip() for c in first.cells]
-    if sum(c.span for c in first.cells) < block.width or any(c.kind != "text" for c in first.cells):
+    missing = width - sum(c.span for c in first.cells)
+    corner = first.cells[0].at > block.first and all(r.cells[0].at == block.first for r in rest)
+    if missing > corner or any(c.kind != "text" for c in first.cells):
         return False
     if len({t.casefold() for t in texts}) < len(texts) or any(len(t) > 60 for t in texts):
         return False

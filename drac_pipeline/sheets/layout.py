@@ -73,6 +73,8 @@ def _text_part(reading: Reading, *, more: bool) -> Part:
 
 
 def _can_title(row: Row) -> bool:
+    if len(row.cells) > 1:
+        return False
     cell = row.cells[0]
     text = cell.text.strip()
     return cell.kind == "text" and len(text) <= _TITLE_CHARS and not text.endswith((".", ";", ","))
@@ -117,6 +119,8 @@ def _join(a: Reading, b: Reading, prior: bool) -> bool:
     if a.is_text or b.is_text or a.notes or b.block.table is not None or b.top - a.bottom != 2:
         return False
     if (a.heading.keys and len(a.body) > 1) or (b.heading.keys and len(b.body) > 1) or len(b.titles) > 1:
+        return False
+    if any(len(r.cells) > 1 for r in b.titles):
         return False
     if not (a.block.first <= b.block.first and b.block.last <= a.block.last):
         return False

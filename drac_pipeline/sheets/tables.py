@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 
 from drac_pipeline.sheets.blocks import Block
 from drac_pipeline.sheets.grid import Row, letters
-from drac_pipeline.sheets.header import NO_HEADER, Heading, find_header, header_paths, is_form, is_label
+from drac_pipeline.sheets.header import (
+    NO_HEADER,
+    Heading,
+    by_evidence,
+    find_header,
+    header_paths,
+    is_form,
+    is_label,
+)
 
 _NOTE = re.compile(
     r"(?:[*†‡§¹²³⁴⁵]|\(?[0-9a-z]\)\s|(?:notes?|source|remarks?|legend|hinweis|anmerkung|quelle|stand|"
@@ -19,6 +27,7 @@ _TOTAL = re.compile(
 )
 _GRAND = re.compile(r"(?:grand|overall|gesamt|total général|insgesamt)", re.I)
 _TITLE_CHARS = 150
+_PREAMBLE = 3  # rows
 
 
 @dataclass(slots=True)
@@ -79,6 +88,8 @@ def read_block(block: Block, *, given_rows: int = 0, prior: bool = False) -> Rea
         while len(rows) > 1 and _is_note(rows[-1], rows[:-1], block):
             reading.notes.insert(0, rows.pop())
     given = sum(r.number <= given_rows for r in rows)
+    if block.table is None and not given_rows:
+        reading.titles += _preamble(rows, block)
     body = Block(rows, block.first, block.last, block.table)
     reading.heading = find_header(body, given=given, prior=prior)
     reading.body = rows
@@ -92,7 +103,8 @@ def _is_column(block: Block) -> bool:
         return block.table is not None and len(rows) > 1
     heading = find_header(block)
     below = [r.cells[0].text for r in rows[1:]]
-    return heading.sure and sum(map(len, below)) < 80 * len(below)
+    sentences = sum(t.rstrip().endswith((".", "!", "?")) and " " in t.strip() for t in below)
+    return heading.sure and sum(map(len, below)) < 80 * len(below) and sentences * 2 < len(below)
 
 
 def _is_title(rows: list[Row], block: Block) -> bool:
@@ -107,6 +119,23 @@ def _is_title(rows: list[Row], block: Block) -> bool:
     if any(c.down for c in rows[1].cells):
         return False
     return any(len(r.cells) > 1 for r in rows[1:])
+
+
+def _preamble(rows: list[Row], block: Block) -> list[Row]:
+    """Take rows of words from above a header that only shows from its own row on ("Sum of EUR |
+    Column labels" above a pivot table)."""
+    for n in range(1, min(_PREAMBLE, len(rows) - 2) + 1):
+        above, rest = rows[:n], rows[n:]
+        if any(c.kind != "text" or c.span > 1 for c in above[-1].cells):
+            break
+        if len(above[-1].cells) >= len(rest[0].cells) or is_form(above):
+            break
+        if by_evidence(Block(rows, block.first, block.last)):
+            break
+        if by_evidence(Block(rest, block.first, block.last)) and all(len(r.cells) > 1 for r in above):
+            del rows[:n]
+            return above
+    return []
 
 
 def _is_note(row: Row, above: list[Row], block: Block) -> bool:

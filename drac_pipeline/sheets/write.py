@@ -88,7 +88,7 @@ class SheetWriter:
     def _paragraphs(self, rows: Sequence[Row], sheet: str) -> None:
         for row in rows:
             # a text with empty lines in it is several paragraphs
-            for text in re.split(r"\n\s*\n", row.cells[0].text):
+            for text in re.split(r"\n\s*\n", "; ".join(c.text for c in row.cells)):
                 self._paragraph(text, _origin(sheet, row))
 
     def _paragraph(self, text: str, origin: str) -> None:

@@ -14,6 +14,8 @@ from drac_pipeline.config import ConvertConfig
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge, EncryptedDocument, UnsupportedDocument
 from drac_pipeline.model import ConversionReport, Converted
 from drac_pipeline.sheets import convert_sheets, convert_workbook
+from drac_pipeline.sheets.grid import Area, Cell, RawSheet, Row, Visibility, finish
+from drac_pipeline.sheets.write import SheetWriter
 from drac_pipeline_tests.sheets.conftest import put
 
 SHEET = "xl/worksheets/sheet1.xml"
@@ -135,3 +137,29 @@ def test_attributes_that_make_no_sense_do_no_harm(simple):
     path = rewrite(simple, SHEET, '<row r="2"', '<row r="x" ht="z"')
     path = rewrite(path.rename(path.with_name("x.xlsx")), SHEET, 's="0"|r="B2"', 'r="?" s="999999"')
     assert "Pump" in markdown(path)
+
+
+def test_patterns_that_invite_quadratic_work_are_read_in_time():
+    def row(number: int, columns: range) -> Row:
+        return Row(number, [Cell(c, f"r{number}c{c}") for c in columns])
+
+    sheets = [
+        RawSheet("steps", rows=[row(n, range(2 * n, 2 * n + 1)) for n in range(1, 3000)]),
+        RawSheet("every other row", rows=[row(2 * n, range(1, 4)) for n in range(1, 6000)]),
+        RawSheet("every third column", rows=[row(n, range(1, 3000, 3)) for n in range(1, 12)]),
+        RawSheet(
+            "hidden intervals",
+            rows=[row(n, range(1, 60)) for n in range(1, 300)],
+            hidden_columns=[(2 * n, 2 * n) for n in range(1, 8000)],
+            hidden_rows=set(range(1, 1_000_000, 2)),
+            filters=[Area(1, 1, 1_000_000 - n, 5) for n in range(500)],
+        ),
+    ]
+    start = time.process_time()
+    for raw in sheets:
+        sheet = finish(raw, Visibility(), 1_000_000)
+        assert sheet is not None
+        writer = SheetWriter()
+        writer.sheet(sheet)
+        assert len(writer.writer.spans) > 10
+    assert time.process_time() - start < 10

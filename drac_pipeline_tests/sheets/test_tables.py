@@ -281,3 +281,63 @@ def test_one_column_under_a_header(book):
         lambda ws: put(ws, "A1", [["Approved suppliers"], ["Peltra"], ["Lindmoor"], ["Beck"]], bold=1)
     )
     assert lines(made) == [f"Approved suppliers: {n}." for n in ("Peltra", "Lindmoor", "Beck")]
+
+
+def test_an_empty_column_between_keys_and_values_does_not_part_them(book):
+    rows = [["Invoice no.", None, "INV-77"], ["Date", None, datetime.date(2024, 3, 1)], ["For", None, "Beck"]]
+    made = book(lambda ws: put(ws, "A1", rows))
+    assert lines(made) == ["Invoice no.: INV-77.", "Date: 2024-03-01.", "For: Beck."]
+
+
+def test_an_empty_corner_is_a_header_over_names(book):
+    rows = [[None, "Mon", "Tue"], ["Early", "Anna", "Tom"], ["Late", "Eva", "Anna"], ["Night", None, "Tom"]]
+    made = book(lambda ws: put(ws, "A1", rows))
+    assert lines(made) == ["Early; Mon: Anna; Tue: Tom.", "Late; Mon: Eva; Tue: Anna.", "Night; Tue: Tom."]
+
+
+def test_units_below_the_labels_belong_to_the_header(book):
+    rows = [["Product", "Weight", "Price"], [None, "kg", "EUR"], ["A-1", 1.5, 10], ["A-2", 2.5, 12]]
+    made = book(lambda ws: put(ws, "A1", rows))
+    assert lines(made) == [
+        "Product: A-1; Weight, kg: 1.5; Price, EUR: 10.",
+        "Product: A-2; Weight, kg: 2.5; Price, EUR: 12.",
+    ]
+
+
+def test_words_above_the_real_header_are_text(book):
+    rows = [
+        ["Sum of EUR", "Column labels"],
+        ["Row labels", "2023", "Total"],
+        ["North", 1, 1],
+        ["South", 3, 3],
+    ]
+    made = book(lambda ws: put(ws, "A1", rows))
+    assert lines(made) == [
+        "Sum of EUR; Column labels",
+        "Row labels: North; 2023: 1; Total: 1.",
+        "Row labels: South; 2023: 3; Total: 3.",
+    ]
+
+
+def test_dates_may_head_columns(book):
+    def fill(ws):
+        put(ws, "A1", [["Staff", datetime.date(2024, 1, 1), datetime.date(2024, 2, 1)], ["Anna", 10, 12]])
+        ws["B1"].number_format = ws["C1"].number_format = "mmm yyyy"
+
+    assert lines(book(fill)) == ["Staff: Anna; Jan 2024: 10; Feb 2024: 12."]
+
+
+def test_sentences_under_a_heading_are_text(book):
+    rows = [["How to fill it in"], ["Fill in the yellow cells."], ["Send the file to the office."]]
+    made = book(lambda ws: put(ws, "A1", rows, bold=1))
+    assert lines(made) == [
+        "## How to fill it in",
+        "Fill in the yellow cells.",
+        "Send the file to the office.",
+    ]
+
+
+def test_values_that_are_missing_leave_their_header_out(book):
+    rows = [["Name", "Phone", "City"], ["Anna", None, "Ulm"], ["Eva"], ["Udo", "0456", "Bonn"]]
+    made = book(lambda ws: put(ws, "A1", rows, bold=1))
+    assert lines(made) == ["Name: Anna; City: Ulm.", "Name: Eva.", "Name: Udo; Phone: 0456; City: Bonn."]

@@ -55,7 +55,7 @@ CHECKS = {
     "coverage": "Every content element is in exactly one chunk, in order, under its own headings.",
     "verbatim": "The text of each chunk is the text of its elements, byte for byte.",
 }
-DOCUMENTS_PER_BACKFILL_RUN = 50
+DOCUMENTS_PER_BACKFILL_RUN = 500  # a run takes all cores: several at once start several times, for nothing
 FLUSH_DOCUMENTS = 25
 FLUSH_SECONDS = 2.0
 

@@ -71,8 +71,11 @@ def column_ranges(rows: list[Row]) -> list[tuple[float, float]]:
             size = rows[0].size
             alone = len(last.rows) <= 1 or len(c.rows) <= 1
             if not (last.rows & c.rows) and (c.x0 - last.x1 < (3.0 if alone else 0.6) * size):
-                last.x1 = max(last.x1, c.x1)
-                last.x0 = min(last.x0, c.x0)
+                # one odd segment, such as a header over two columns, widens no column
+                if alone and len(c.rows) > 1:
+                    last.x0, last.x1 = c.x0, c.x1
+                elif not alone or len(last.rows) <= 1:
+                    last.x0, last.x1 = min(last.x0, c.x0), max(last.x1, c.x1)
                 last.rows |= c.rows
                 continue
         merged.append(c)

@@ -12,6 +12,10 @@ from drac_pipeline.convert.local.rows import LEADER_RE, Row
 NUMBERED = re.compile(
     r"(?:(?:section|chapter|part|item|article|appendix)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S", re.I
 )
+CAPTION = re.compile(
+    r"(?:table|figure|fig\.|chart|exhibit|tabelle|abbildung|tableau|tabla)\s+[A-Z]?[-–.]?\d+(?:[.:–—\s]|$)",
+    re.I,
+)
 _ALNUM = re.compile(r"[^\W_]+")
 
 
@@ -118,8 +122,8 @@ def _looks(b: Block, body: float, blocks: list[Block], i: int, *, strict: bool) 
     if b.kind not in ("paragraph", "item"):
         return False
     text = b.text.strip()
-    if LEADER_RE.search(text + " "):
-        return False  # an entry of a table of contents
+    if LEADER_RE.search(text + " ") or CAPTION.match(text):
+        return False  # an entry of a table of contents, a caption
     if len(b.rows) > 3 or len(text) > 200 or not any(c.isalpha() for c in text):
         return False
     if b.kind == "item" and not (NUMBERED.match(text) or re.match(r"[A-Za-z]{1,4}[.)]\s", text)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from drac_pipeline.convert.local.blocks import Block
+from drac_pipeline.convert.local.headings import CAPTION
 from drac_pipeline.convert.local.paragraphs import clean_text, join_lines
 from drac_pipeline.convert.local.rows import LEADER_RE, readable
 from drac_pipeline.convert.local.tables import Table, read_table
@@ -30,6 +31,7 @@ class Writer:
         self.chars: dict[int, int] = {}
         self._at_page = 0
         self._last = ""
+        self._caption = ""
 
     @property
     def markdown(self) -> str:
@@ -86,9 +88,11 @@ class Writer:
         self.page(block.rows[0].page)
         if block.kind == "table":
             self._table(read_table(block.drafts, self.vocabulary), block)
+            self._caption = ""
             return
         text = join_lines((LEADER_RE.sub(" ", readable(r.text) + " ") for r in block.rows), self.vocabulary)
         boxes = boxes_of([s for r in block.rows for s in r.segments])
+        self._caption = text if CAPTION.match(text) else ""
         if block.kind == "heading":
             self.block("#" * max(1, min(6, block.level)) + " " + text, "heading", boxes)
         elif block.kind == "item":
@@ -109,7 +113,7 @@ class Writer:
 
     def _table(self, table: Table, block: Block) -> None:
         table_id = f"t{len(self.tables) + 1}"
-        data = TableData(table_id=table_id, caption=table.caption, header=table.header)
+        data = TableData(table_id=table_id, caption=table.caption or self._caption, header=table.header)
         if table.caption:
             self.block(_guard(table.caption), "paragraph", boxes_of(table.header_segments))
         if not table.rows:

@@ -10,6 +10,7 @@ from drac_pipeline.config import ConvertConfig
 from drac_pipeline.model.conversion import Converted
 from drac_pipeline.web.blocks import Block
 from drac_pipeline.web.html import VERSION
+from drac_pipeline.web.text_tables import split_tables
 from drac_pipeline.web.tree import decode_page
 from drac_pipeline.web.writer import Writer
 
@@ -50,10 +51,15 @@ def text_blocks(text: str) -> list[Block]:
     text = re.sub(r"\r\n?|\x0b|\x0c|\x85|\u2028|\u2029", "\n", text).expandtabs(8)
     text = re.sub(r"[\x00-\x08\x0e-\x1f]", "", text)
     lines = [line.rstrip() for line in text.split("\n")]
-    groups = _groups(lines)
+    parts = [p if isinstance(p, Block) else _groups(p) for p in split_tables(lines)]
+    groups = [g for p in parts if not isinstance(p, Block) for g in p]
     whole = _Text(_wrap_column(groups), numbered=_is_numbered(groups))
-    for i, group in enumerate(groups):
-        _read_group(group, whole, alone=i + 1 < len(groups))
+    for n, part in enumerate(parts):
+        if isinstance(part, Block):
+            whole.blocks.append(part)
+            continue
+        for i, group in enumerate(part):
+            _read_group(group, whole, alone=i + 1 < len(part) or n + 1 < len(parts))
     return whole.blocks
 
 

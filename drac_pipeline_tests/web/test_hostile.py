@@ -124,6 +124,9 @@ TEXTS = {
     "letters": "a. x\n" * 20_000,
     "blanks": " " * 1_000_000 + "x",
     "rules": "=" * 500_000 + "\n" + "- " * 100_000,
+    "rulers": "a b\n-- --\n" * 20_000,
+    "bars": "a | b\n" * 30_000,
+    "bars and text": "a | b\nx\n" * 20_000,
     "columns": "a     b\n" * 50_000,
 }
 

@@ -71,6 +71,28 @@ TEXT = {
         "Name    Qty\nBolt      3\nNut       4\n",
         "```\nName    Qty\nBolt      3\nNut       4\n```\n",
     ),
+    "a ruler of dashes": (
+        "Parts\n\nName     Qty\n------- ----\nBolt M6    3\nNut       14\n\nEnd.\n",
+        "Parts\n\nName: Bolt M6; Qty: 3.\n\nName: Nut; Qty: 14.\n\nEnd.\n",
+    ),
+    "rows of several lines": (
+        "  -----------------\n  Name     Price\n           (EUR)\n  -------- --------\n  Bolt,    3\n"
+        "  long\n\n  Nut      4\n  -----------------\n\nEnd.\n",
+        "Name: Bolt, long; Price (EUR): 3.\n\nName: Nut; Price (EUR): 4.\n\nEnd.\n",
+    ),
+    "bars": (
+        "| a | b |\n|---|---|\n| 1 | 2 |\nEnd.\n",
+        "a: 1; b: 2.\n\nEnd.\n",
+    ),
+    "a frame around each cell": (
+        "+---+----+\n| a | b  |\n+===+====+\n| 1 | 2  |\n|   | x  |\n+---+----+\n| 3 | 4  |\n+---+----+\n",
+        "a: 1; b: 2 x.\n\na: 3; b: 4.\n",
+    ),
+    "output of a database": (
+        " id | name\n----+------\n  1 | Bob\n  2 | Ann\n",
+        "id: 1; name: Bob.\n\nid: 2; name: Ann.\n",
+    ),
+    "bars in running text": ("a | b is a choice\nnot a table\n", "a | b is a choice\nnot a table\n"),
     "quoted mail": ("> so you\n> said\n\nYes.\n", "> so you\n> said\n\nYes.\n"),
     "markup is text": ("# no heading\n\n<b>x</b> *y*\n", "\\# no heading\n\n<b>x</b> *y*\n"),
     "line ends": ("a\r\n\r\nb\r\rc\x0cd", "a\n\nb\n\nc\n"),

@@ -68,6 +68,11 @@ class ConvertConfig(_Settings):
     """Pages to Markdown."""
 
     converter: Literal["local"] = "local"
+    mode: Literal["local", "model", "auto"] = Field(
+        default="local",
+        description="who reads pages: the local converter, the model of [model], or the model only those "
+        "that need pixels (scans, untrusted text layers, low local confidence)",
+    )
     html_route: Literal["web", "pdf"] = Field(
         default="web", description="web pages, Markdown, text: read from their own file, or from their PDF"
     )
@@ -87,6 +92,15 @@ class ConvertConfig(_Settings):
     filtered_rows: bool = Field(default=False, description="take in rows that a filter hides")
     hidden_columns: bool = Field(default=False, description="take in columns that are hidden")
     cell_comments: bool = Field(default=False, description="take in comments on cells")
+    office_route: Literal["own", "pdf"] = Field(
+        default="own", description="text documents and slides: read from their own file, or from their PDF"
+    )
+    comments: bool = Field(default=False, description="take in comments of text documents and slides")
+    speaker_notes: bool = Field(default=False, description="take in speaker notes, after their slide")
+    hidden_slides: bool = Field(default=False, description="take in slides that are hidden")
+    headers_footers: bool = Field(
+        default=False, description="take in headers and footers of text documents, each once"
+    )
 
 
 class SectionConfig(_Settings):
@@ -98,7 +112,7 @@ class SectionConfig(_Settings):
 class PlanConfig(_Settings):
     """Sections to chunk plans."""
 
-    planner: Literal["local"] = "local"
+    planner: Literal["local", "model"] = "local"
     min_blocks: int = Field(default=3, ge=1, description="content blocks a chunk should have at least")
     max_blocks: int = Field(default=8, ge=1, description="content blocks a chunk should have at most")
     target_chars: int = Field(
@@ -112,6 +126,92 @@ class PlanConfig(_Settings):
     )
 
 
+class ModelConfig(_Settings):
+    """A model service. Nothing of it is used (or imported) until `convert.mode` or `plan.planner` asks.
+
+    Model ids, limits and prices age: Gemma 3 on Bedrock is announced to end in 2027, and what
+    follows it speaks the OpenAI protocol. Defaults are the paper's; all can be set.
+    """
+
+    provider: Literal["bedrock", "openai"] = Field(
+        default="bedrock", description="Bedrock Converse, or any OpenAI-compatible chat endpoint"
+    )
+    model: str = Field(default="google.gemma-3-27b-it", description="converts pages, and plans by default")
+    plan_model: str = Field(default="", description="plans chunks; empty: the same model")
+    region: str = Field(default="", description="AWS region; empty: as the AWS environment says")
+    profile: str = Field(default="", description="AWS profile; empty: as the AWS environment says")
+    endpoint_url: str = Field(default="", description="another endpoint; the base URL for `openai`")
+    api_key_env: str = Field(
+        default="OPENAI_API_KEY", description="environment variable with the key for `openai`"
+    )
+    guardrail_id: str = ""
+    guardrail_version: str = ""
+    temperature: float = Field(default=0.1, ge=0, le=2)
+    images: Literal["yes", "no", "probe"] = Field(default="yes", description="whether it takes images")
+    system_prompt: Literal["yes", "no", "probe"] = Field(
+        default="yes", description="whether it takes a system prompt; else it is put before the question"
+    )
+    structured_output: Literal["yes", "no", "probe"] = Field(
+        default="no", description="whether it can be held to a JSON schema"
+    )
+    output_cap: int = Field(default=8192, ge=256, description="most tokens it writes in a call")
+    images_per_call: int = Field(default=20, ge=1, description="most images it takes in a call")
+    conversion_tokens: int = Field(default=8192, ge=256, description="output tokens asked for, per call")
+    planning_tokens: int = Field(default=16384, ge=256, description="output tokens asked for, per section")
+    pages_per_call: int = Field(default=5, ge=1, le=50)
+    calls_in_parallel: int = Field(
+        default=5,
+        ge=1,
+        description="times pages_per_call: the most pages in flight, all runs of the home together",
+    )
+    documents_in_parallel: int = Field(
+        default=0, ge=0, description="documents worked on at once with a model; 0: so that the quota is used"
+    )
+    grounding: bool = Field(default=False, description="give the page's own text layer with its image")
+    plan_format: Literal["ranges", "lists"] = Field(
+        default="ranges", description="how plans are written: p1-p4 (few tokens), or the paper's lists of ids"
+    )
+    connect_timeout: float = Field(default=10.0, gt=0)
+    read_timeout: float = Field(default=300.0, gt=0)
+    attempts: int = Field(
+        default=8, ge=1, description="tries of a call that is throttled or fails in passing"
+    )
+    backoff_seconds: float = Field(default=0.5, gt=0, description="doubles with each try, full jitter")
+    backoff_cap: float = Field(default=30.0, gt=0)
+    breaker_failures: int = Field(
+        default=12, ge=1, description="failures in a row after which the service counts as down"
+    )
+    breaker_seconds: float = Field(default=60.0, gt=0, description="how long it then is left alone")
+    min_recall: float = Field(
+        default=0.85, ge=0, le=1, description="share of the page's own words a conversion must have"
+    )
+    min_precision: float = Field(
+        default=0.85, ge=0, le=1, description="share of a conversion's words the page must have"
+    )
+    foreign_values: int = Field(
+        default=0, ge=0, description="numbers and identifiers a page may have that the PDF does not"
+    )
+    auto_confidence: float = Field(
+        default=0.8, ge=0, le=1, description="`auto`: pages read locally with less than this go to the model"
+    )
+    budget_per_run: float = Field(default=0.0, ge=0, description="USD; 0: no limit")
+    budget_per_day: float = Field(default=0.0, ge=0, description="USD a UTC day; 0: no limit")
+    price_provider: str = Field(
+        default="", description="whose prices: a provider of genai-prices; empty: aws or openai"
+    )
+
+    def output(self) -> BaseModel:
+        """What of these settings bears on the results: their part of a stage's identity."""
+        names = {"provider", "model", "plan_model", "guardrail_id", "guardrail_version", "temperature"}
+        names |= {"grounding", "plan_format", "min_recall", "min_precision", "foreign_values"}
+        names |= {"auto_confidence", "pages_per_call"}
+        return _Identity(settings=self.model_dump(mode="json", include=names))
+
+
+class _Identity(_Settings):
+    settings: dict[str, str | float | bool | int]
+
+
 class DracConfig(_Settings):
     """All settings; the sections of `drac.toml` have these names."""
 
@@ -121,6 +221,17 @@ class DracConfig(_Settings):
     convert: ConvertConfig = ConvertConfig()
     section: SectionConfig = SectionConfig()
     plan: PlanConfig = PlanConfig()
+    model: ModelConfig = ModelConfig()
+
+    @property
+    def converts_by_model(self) -> bool:
+        """Whether any page may go to a model."""
+        return self.convert.mode != "local"
+
+    @property
+    def plans_by_model(self) -> bool:
+        """Whether chunks are planned by a model."""
+        return self.plan.planner == "model"
 
 
 def settings_hash(*settings: BaseModel) -> str:

@@ -1,0 +1,93 @@
+"""What a double answers: Markdown for page images, a plan for a list of elements."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from drac_pipeline.llm.doubles.faults import PLAN_FAULTS, FaultPlan
+from drac_pipeline.llm.doubles.pages import image_hash, read_by_ocr
+
+_PAGE = re.compile(r"Page (\d+)\s*$")
+_ELEMENT = re.compile(r"^(?P<id>[hp]\d+) (?P<kind>\w+)", re.M)
+_MOST = 6  # elements in a chunk of the double's plans
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply: text, stop reason in Bedrock's words, tokens in and out."""
+
+    text: str
+    stop: str
+    input_tokens: int
+    output_tokens: int
+
+
+class Brain:
+    """Knows the pages of `table`; others are read by OCR."""
+
+    def __init__(self, table: Mapping[str, str] | None = None) -> None:
+        self.table = dict(table or {})
+        self._ocr = threading.Lock()
+
+    def say(self, system: str, parts: list[str | bytes], limit: int, fault: str, faults: FaultPlan) -> Said:
+        """The reply to a request of texts and images."""
+        images = [p for p in parts if isinstance(p, bytes)]
+        words = "\n".join(p for p in parts if isinstance(p, str))
+        if images:
+            text = self._pages(parts)
+        elif _ELEMENT.search(words):
+            text = plan(words, '"chunks"' in system + words, fault)
+        else:
+            text = "Yes."
+        stop = "end_turn"
+        if fault and fault not in PLAN_FAULTS:
+            text, stop = faults.apply(fault, text, system or words)
+        if len(text) // 4 > limit:
+            text, stop = text[: limit * 4], "max_tokens"
+        return Said(text, stop, (len(system) + len(words)) // 4 + 260 * len(images), max(1, len(text) // 4))
+
+    def _pages(self, parts: list[str | bytes]) -> str:
+        out = []
+        number = 0
+        for part in parts:
+            if isinstance(part, str):
+                match = _PAGE.search(part)
+                number = int(match[1]) if match else number
+                continue
+            text = self.table.get(image_hash(part))
+            if text is None:
+                with self._ocr:
+                    text = self.table.setdefault(image_hash(part), read_by_ocr(part))
+            out.append(f"<!-- page {number} -->\n\n{text}".strip())
+        return "\n\n".join(out)
+
+
+def plan(words: str, lists: bool, fault: str = "") -> str:
+    """Content under one heading, a few elements a chunk, in the format that was asked for."""
+    chunks: list[list[str]] = []
+    heading, last = "", None
+    for m in _ELEMENT.finditer(words):
+        if m["kind"] == "heading":
+            heading = m["id"]
+            continue
+        if not chunks or heading != last or len(chunks[-1]) >= _MOST:
+            chunks.append([])
+            last = heading
+        chunks[-1].append(m["id"])
+    if fault == "garbage":
+        return "Here are the chunks you asked for!"
+    if fault == "missing ids" and chunks:
+        chunks = chunks[:-1] or [chunks[0][:1]]
+    if fault == "duplicated ids" and len(chunks) > 1:
+        chunks[1] = chunks[0][:1] + chunks[1]
+    if fault == "unknown ids":
+        chunks.append(["p99998", "p99999"])
+    if fault == "out of order":
+        chunks = chunks[::-1]
+    if lists:
+        return json.dumps({"chunks": chunks})
+    return " ".join(c[0][1:] if len(c) == 1 else f"{c[0][1:]}-{c[-1][1:]}" for c in chunks if c)

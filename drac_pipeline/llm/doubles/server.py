@@ -1,0 +1,226 @@
+"""A loopback server that speaks Bedrock Converse and OpenAI chat completions, errors included."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+from drac_pipeline.llm.doubles.brain import Brain, Said
+from drac_pipeline.llm.doubles.faults import FaultPlan
+
+_CONVERSE = re.compile(r"/model/([^/]+)/converse$")
+_SIGNED = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/[\w-]+/bedrock/aws4_request, "
+    r"SignedHeaders=[\w;-]+, Signature=[0-9a-f]{64}$"
+)
+# fault to (status, error type, message) as Bedrock sends them
+_ERRORS = {
+    "throttle": (429, "ThrottlingException", "Too many requests, please wait before trying again."),
+    "timeout": (408, "ModelTimeoutException", "The model did not answer in time."),
+    "model error": (424, "ModelErrorException", "The model failed while it worked on the request."),
+    "unavailable": (503, "ServiceUnavailableException", "The service cannot take requests right now."),
+    "internal": (500, "InternalServerException", "An internal error occurred."),
+    "validation": (400, "ValidationException", "The request is not valid."),
+    "access": (403, "AccessDeniedException", "You do not have access to the model."),
+}
+_OPENAI_STOPS = {"end_turn": "stop", "max_tokens": "length", "content_filtered": "content_filter"}
+
+
+class Double:
+    """A server on 127.0.0.1; a context manager. `requests` and `pages` count what came in.
+
+    latency     seconds a page (an image) takes; a call without images takes one page's time
+    quota       pages in flight from which calls are throttled; 0: none
+    refuses     capabilities it lacks: "images", "system", "structured"
+    """
+
+    def __init__(
+        self,
+        brain: Brain,
+        *,
+        faults: FaultPlan | None = None,
+        latency: float = 0.0,
+        quota: int = 0,
+        port: int = 0,
+        refuses: tuple[str, ...] = (),
+        retry_after: str = "",
+    ) -> None:
+        self.brain = brain
+        self.faults = faults or FaultPlan()
+        self.latency = latency
+        self.quota = quota
+        self.refuses = refuses
+        self.retry_after = retry_after
+        self.requests = self.pages = self.flying = self.most_flying = self.throttled = 0
+        self.seen: list[dict[str, Any]] = []
+        self.lock = threading.Lock()
+        double = self
+
+        class Handler(_Handler):
+            owner = double
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 256
+
+        self._server = Server(("127.0.0.1", port), Handler)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+
+    @property
+    def url(self) -> str:
+        """Where Bedrock clients go; OpenAI clients add /v1."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Double:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, system: str, parts: list[str | bytes], limit: int, structured: bool) -> Said | str:
+        """What is said, or the name of the error."""
+        n = sum(isinstance(p, bytes) for p in parts)
+        lacking = (n and "images" in self.refuses) or (system and "system" in self.refuses)
+        if lacking or (structured and "structured" in self.refuses):
+            return "validation"
+        weight = max(1, n)
+        with self.lock:
+            self.requests += 1
+            self.pages += n
+            if self.quota and self.flying + weight > self.quota:
+                self.throttled += 1
+                return "throttle"
+            self.flying += weight
+            self.most_flying = max(self.most_flying, self.flying)
+        try:
+            fault = self.faults.next()
+            if fault in _ERRORS:
+                return fault
+            time.sleep(self.latency * weight)
+            if fault == "dropped connection":
+                return fault
+            return self.brain.say(system, parts, limit, fault, self.faults)
+        finally:
+            with self.lock:
+                self.flying -= weight
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: Double
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        if match := _CONVERSE.search(self.path):
+            self._bedrock(unquote(match[1]), body)
+        elif self.path.endswith("/chat/completions"):
+            self._openai(body)
+        else:
+            self._send(404, {"message": "no such operation"})
+
+    def _bedrock(self, model: str, body: dict[str, Any]) -> None:
+        if not _SIGNED.match(self.headers.get("Authorization", "")):
+            self._bedrock_error(403, "AccessDeniedException", "The request is not signed.")
+            return
+        self.owner.seen.append({"model": model, "metadata": body.get("requestMetadata", {})})
+        parts: list[str | bytes] = []
+        for block in body["messages"][0]["content"]:
+            if "image" in block:
+                parts.append(base64.b64decode(block["image"]["source"]["bytes"]))
+            else:
+                parts.append(block["text"])
+        system = "\n".join(b["text"] for b in body.get("system", []))
+        limit = body.get("inferenceConfig", {}).get("maxTokens", 4096)
+        began = time.monotonic()
+        said = self.owner.answer(system, parts, limit, "outputConfig" in body)
+        if isinstance(said, str):
+            self._error(said, bedrock=True)
+            return
+        usage = {
+            "inputTokens": said.input_tokens,
+            "outputTokens": said.output_tokens,
+            "totalTokens": said.input_tokens + said.output_tokens,
+        }
+        message = {"role": "assistant", "content": [{"text": said.text}] if said.text else []}
+        milliseconds = int((time.monotonic() - began) * 1000)
+        self._send(
+            200,
+            {
+                "output": {"message": message},
+                "stopReason": said.stop,
+                "usage": usage,
+                "metrics": {"latencyMs": milliseconds},
+            },
+        )
+
+    def _openai(self, body: dict[str, Any]) -> None:
+        system = ""
+        parts: list[str | bytes] = []
+        for message in body["messages"]:
+            content = message["content"]
+            blocks: list[dict[str, Any]] = (
+                [{"type": "text", "text": content}] if isinstance(content, str) else content
+            )
+            for block in blocks:
+                if block["type"] == "image_url":
+                    parts.append(base64.b64decode(block["image_url"]["url"].split(",", 1)[1]))
+                elif message["role"] == "system":
+                    system += block["text"]
+                else:
+                    parts.append(block["text"])
+        said = self.owner.answer(system, parts, body.get("max_tokens", 4096), "response_format" in body)
+        if isinstance(said, str):
+            self._error(said, bedrock=False)
+            return
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": said.text},
+            "finish_reason": _OPENAI_STOPS.get(said.stop, "stop"),
+        }
+        usage = {
+            "prompt_tokens": said.input_tokens,
+            "completion_tokens": said.output_tokens,
+            "total_tokens": said.input_tokens + said.output_tokens,
+        }
+        head = {"id": "double", "object": "chat.completion", "created": 0, "model": body["model"]}
+        self._send(200, {**head, "choices": [choice], "usage": usage})
+
+    def _error(self, fault: str, *, bedrock: bool) -> None:
+        if fault == "dropped connection":
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        status, kind, message = _ERRORS[fault]
+        if bedrock:
+            self._bedrock_error(status, kind, message)
+        else:
+            self._send(status, {"error": {"message": message, "type": kind, "code": None, "param": None}})
+
+    def _bedrock_error(self, status: int, kind: str, message: str) -> None:
+        self._send(status, {"message": message}, {"x-amzn-ErrorType": kind})
+
+    def _send(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if status == 429 and self.owner.retry_after:
+            self.send_header("Retry-After", self.owner.retry_after)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: a test's output is no access log."""

@@ -1,0 +1,124 @@
+"""How much may be asked of a service at once: a quota that is found, and a breaker.
+
+Pages in flight are counted over all processes of a home. The room shrinks by a quarter when
+the service throttles and grows by about a call for each round that succeeds, so that it settles
+below the quota instead of hammering it. After too many failures in a row the service is left
+alone for a while; then the first call is a probe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from drac_pipeline.llm.clock import Clock
+from drac_pipeline.llm.database import Database, is_alive, this_process
+from drac_pipeline.llm.protocol import ModelUnavailable
+
+SHRINK = 0.75
+_SHRINK_EVERY = 1.0  # seconds: a burst of throttled calls is one message, not many
+_GROWTH = 5.0  # pages more for each round of the room
+_POLL = 0.05
+
+
+class Gate:
+    """The entrance to one service (a provider and model); `ceiling` is the most pages in flight."""
+
+    def __init__(
+        self,
+        database: Database,
+        service: str,
+        ceiling: int,
+        clock: Clock,
+        *,
+        failures: int = 12,
+        rest: float = 60.0,
+    ) -> None:
+        self._db = database
+        self._service = service
+        self._ceiling = ceiling
+        self._clock = clock
+        self._failures = failures
+        self._rest = rest
+        with database.change() as db:
+            db.execute("INSERT OR IGNORE INTO gate (service, room) VALUES (?, ?)", (service, ceiling))
+
+    @property
+    def room(self) -> float:
+        """Pages that may be in flight now."""
+        return min(self._ceiling, self._state()["room"])
+
+    @contextlib.contextmanager
+    def entered(self, weight: int) -> Iterator[None]:
+        """Wait for room for `weight` pages and hold it. Raises ModelUnavailable while the breaker is open."""
+        slot = self._enter(weight)
+        try:
+            yield
+        finally:
+            with self._db.change() as db:
+                db.execute("DELETE FROM slots WHERE id = ?", (slot,))
+
+    def _enter(self, weight: int) -> int:
+        pid, born = this_process()
+        looks = 0
+        while True:
+            state = self._state()
+            if state["open_until"] > self._clock.now():
+                raise ModelUnavailable(
+                    f"the model service failed {state['failures']} times in a row and is left alone for now",
+                    remedy="Run again when it is back; nothing that was finished is paid again.",
+                )
+            if looks % 40 == 0:
+                self._forget_the_dead()
+            looks += 1
+            used = self._used()
+            if not used or used + weight <= self.room:
+                with self._db.change() as db:
+                    used = db.execute("SELECT COALESCE(SUM(weight), 0) FROM slots").fetchone()[0]
+                    if not used or used + weight <= self.room:
+                        done = db.execute(
+                            "INSERT INTO slots (weight, pid, born) VALUES (?, ?, ?)", (weight, pid, born)
+                        )
+                        assert done.lastrowid is not None
+                        return done.lastrowid
+            self._clock.sleep(_POLL / 2 + self._clock.jitter(_POLL))
+
+    def succeeded(self, weight: int) -> None:
+        """A call came back."""
+        with self._db.change() as db:
+            db.execute(
+                "UPDATE gate SET failures = 0, open_until = 0, room = MIN(?, room + ? / MAX(room, 1.0))"
+                " WHERE service = ?",
+                (self._ceiling, _GROWTH * weight, self._service),
+            )
+
+    def throttled(self) -> None:
+        """The service asked for less: it is there, so this is no failure."""
+        now = self._clock.now()
+        with self._db.change() as db:
+            db.execute(
+                "UPDATE gate SET room = MAX(1.0, MIN(room, ?) * ?), cut_at = ?, failures = 0"
+                " WHERE service = ? AND cut_at <= ?",
+                (self._ceiling, SHRINK, now, self._service, now - _SHRINK_EVERY),
+            )
+
+    def failed(self) -> None:
+        """A call failed for no fault of its own."""
+        with self._db.change() as db:
+            db.execute("UPDATE gate SET failures = failures + 1 WHERE service = ?", (self._service,))
+            db.execute(
+                "UPDATE gate SET open_until = ? WHERE service = ? AND failures >= ?",
+                (self._clock.now() + self._rest, self._service, self._failures),
+            )
+
+    def _state(self):
+        return self._db.rows("SELECT * FROM gate WHERE service = ?", (self._service,))[0]
+
+    def _used(self) -> int:
+        return self._db.rows("SELECT COALESCE(SUM(weight), 0) FROM slots")[0][0]
+
+    def _forget_the_dead(self) -> None:
+        for row in self._db.rows("SELECT DISTINCT pid, born FROM slots"):
+            if not is_alive(row["pid"], row["born"]):
+                with self._db.change() as db:
+                    db.execute("DELETE FROM slots WHERE pid = ? AND born = ?", (row["pid"], row["born"]))

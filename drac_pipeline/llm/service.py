@@ -1,0 +1,189 @@
+"""Calls to a model, made safely: quota, retries, breaker, budget and ledger around a client.
+
+The policy for a failed try:
+
+1. Throttled (429, 503): the room for all calls shrinks; wait with full jitter, no less than the
+   service asked for; try again.
+2. Passing (408, 424, 5xx, timeouts, dropped connections): wait likewise, try again; many in a
+   row open the breaker.
+3. The request itself is refused (400, 413): RequestRefused at once, for the caller to make smaller.
+4. Not let in (401, 403, 404, no credentials): ModelUnavailable at once.
+5. After the last try: ModelUnavailable, or RequestRefused where only this request fails (424).
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from drac_pipeline.config import ModelConfig
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.llm.clock import Clock, backoff
+from drac_pipeline.llm.database import Database
+from drac_pipeline.llm.gate import Gate
+from drac_pipeline.llm.ledger import Ledger, Purpose
+from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
+from drac_pipeline.llm.protocol import (
+    CallFailed,
+    Capabilities,
+    ModelClient,
+    ModelUnavailable,
+    Reply,
+    Request,
+    RequestRefused,
+)
+
+DATABASE_FILE = "calls.sqlite"
+LEDGER_FILE = "calls.parquet"
+# for reserves and estimates: characters a token and tokens an image, both to the safe side
+CHARS_PER_TOKEN = 3.0
+TOKENS_PER_IMAGE = 1600
+_REFUSED = {400, 413, 422}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply and its number in the ledger."""
+
+    reply: Reply
+    number: int
+
+
+def make_client(config: ModelConfig, model: str) -> ModelClient:
+    """The client that the settings name. Raises ConfigError."""
+    if config.provider == "openai":
+        from drac_pipeline.llm.openai_chat import OpenAIClient
+
+        return OpenAIClient(config, model)
+    from drac_pipeline.llm.bedrock import BedrockClient
+
+    return BedrockClient(config, model)
+
+
+class ModelService:
+    """A model as the stages use it. `state` is the folder of ledger and caches, `run` names the
+    run that budgets count by. Safe in threads; processes share quota and budget through `state`."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        state: Path,
+        run: str = "",
+        *,
+        model: str = "",
+        clock: Clock | None = None,
+        client: ModelClient | None = None,
+    ) -> None:
+        self.config = config
+        self.state = state
+        self.model = model or config.model
+        self.clock = clock or Clock()
+        self.client = client or make_client(config, self.model)
+        self.prices = Prices(state.parent, config.price_provider or PROVIDERS[config.provider])
+        self._database = Database(state / DATABASE_FILE)
+        self.ledger = Ledger(self._database, self.clock, run, config.budget_per_run, config.budget_per_day)
+        self.gate = Gate(
+            self._database,
+            f"{config.provider} {self.model} {config.endpoint_url}",
+            config.pages_per_call * config.calls_in_parallel,
+            self.clock,
+            failures=config.breaker_failures,
+            rest=config.breaker_seconds,
+        )
+        if (config.budget_per_run or config.budget_per_day) and self._cost(1000, 1000)[1] == UNPRICED:
+            raise ConfigError(
+                f"a budget is set but no price of {self.model} is known; write it into prices.toml beside"
+                " drac.toml, or set [model] price_provider"
+            )
+        self._capabilities: Capabilities | None = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the model takes, as configured; what is to be probed is probed once and remembered."""
+        if self._capabilities is None:
+            from drac_pipeline.llm.probe import capabilities
+
+            self._capabilities = capabilities(self)
+        return self._capabilities
+
+    def call(self, request: Request, purpose: Purpose) -> Answer:
+        """The answer to a request. Raises ModelUnavailable, BudgetExceeded or RequestRefused."""
+        return self.send(self._fitted(request), purpose)
+
+    def send(self, request: Request, purpose: Purpose) -> Answer:
+        """`call` without a look at the model's capabilities."""
+        call = uuid.uuid4().hex[:12]
+        weight = max(1, purpose.pages)
+        attempt = 0
+        while True:
+            attempt += 1
+            wait = 0.0
+            with self.gate.entered(weight):
+                number = self.ledger.begin(
+                    purpose, self.client.provider, self.model, call, attempt, self._reserve(request)
+                )
+                try:
+                    reply = self.client.complete(request)
+                except CallFailed as e:
+                    self.ledger.end(number, e.outcome, detail=e.cause, status=e.status)
+                    wait = self._after(e, attempt)
+                except BaseException as e:
+                    self.ledger.end(number, "error", detail=f"{type(e).__name__}: {e}")
+                    raise
+                else:
+                    cost, priced = self._cost(reply.input_tokens, reply.output_tokens)
+                    outcome = "ok" if reply.stop == "end" else str(reply.stop)
+                    self.ledger.end(number, outcome, cost=cost, priced=priced, reply=reply, status=200)
+                    self.gate.succeeded(weight)
+                    return Answer(reply, number)
+            self.clock.sleep(wait)
+
+    def _after(self, e: CallFailed, attempt: int) -> float:
+        """Seconds to wait before the next try, or the error that ends the call."""
+        if e.throttled:
+            self.gate.throttled()
+        elif e.again:
+            self.gate.failed()
+        if not e.again:
+            if e.status in _REFUSED:
+                raise RequestRefused(str(e)) from e
+            raise ModelUnavailable(
+                str(e), remedy="Check credentials, region, model id and endpoint in [model] of drac.toml."
+            ) from e
+        if attempt >= self.config.attempts:
+            if e.status == 424:
+                raise RequestRefused(f"after {attempt} tries: {e}") from e
+            raise ModelUnavailable(
+                f"after {attempt} tries: {e}",
+                remedy="Run again later; nothing that was finished is paid again.",
+            ) from e
+        return backoff(
+            self.clock, attempt, self.config.backoff_seconds, self.config.backoff_cap, e.retry_after
+        )
+
+    def _fitted(self, request: Request) -> Request:
+        able = self.capabilities
+        if request.n_images and not able.images:
+            raise ConfigError(f"{self.model} takes no images: it can plan, but not convert pages")
+        request = replace(request, max_tokens=min(request.max_tokens, able.output_cap))
+        if request.schema is not None and not able.structured:
+            request = replace(request, schema=None)
+        if request.system and not able.system:
+            request = replace(request, system="", parts=(request.system, *request.parts))
+        return request
+
+    def _reserve(self, request: Request) -> float:
+        tokens = int(request.n_chars / CHARS_PER_TOKEN) + request.n_images * TOKENS_PER_IMAGE
+        return self._cost(tokens, request.max_tokens)[0]
+
+    def _cost(self, input_tokens: int, output_tokens: int) -> tuple[float, str]:
+        cost = self.prices.cost(self.model, input_tokens, output_tokens)
+        return cost.usd, cost.source
+
+    def close(self) -> None:
+        """Write the ledger as Parquet and let go of the files."""
+        from drac_pipeline.llm.ledger import write_parquet
+
+        write_parquet(self.ledger.records(), self.state / LEDGER_FILE)
+        self._database.close()

@@ -1,0 +1,196 @@
+"""Retries, quota, breaker, budget, ledger, probing: around a real client at the double."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.llm.clock import Clock
+from drac_pipeline.llm.database import Database
+from drac_pipeline.llm.doubles import Brain, Double, FaultPlan
+from drac_pipeline.llm.gate import Gate
+from drac_pipeline.llm.ledger import Ledger, Purpose
+from drac_pipeline.llm.protocol import BudgetExceeded, ModelUnavailable, Request, RequestRefused
+from drac_pipeline.llm.service import LEDGER_FILE, ModelService
+
+Make = Callable[..., ModelService]
+ASK = Request(("p1 paragraph One.\np2 paragraph Two.",), max_tokens=1000)
+WHY = Purpose("a.pdf", "chunk_plan", "s1", "plan-v1")
+
+
+def double(*script: str, **more) -> Double:
+    return Double(Brain(), faults=FaultPlan(script=list(script)), **more)
+
+
+def test_passing_failures_are_tried_again_and_each_try_is_in_the_ledger(service: Make, clock):
+    with double("throttle", "timeout", "model error", "dropped connection") as server:
+        model = service(server)
+        assert model.call(ASK, WHY).reply.text == "1-2"
+    rows = model.ledger.records()
+    assert [r["outcome"] for r in rows] == [
+        *("ThrottlingException", "ModelTimeoutException", "ModelErrorException", "connection", "ok")
+    ]
+    assert [r["attempt"] for r in rows] == [1, 2, 3, 4, 5]
+    assert len({r["call"] for r in rows}) == 1
+    assert clock.slept == [1.0, 2.0, 4.0, 8.0]  # the most that full jitter allows: base doubles
+    assert rows[-1]["cost_usd"] > 0
+    assert all(r["cost_usd"] == 0 for r in rows[:-1])
+
+
+def test_the_service_says_when_to_come_back(service: Make, clock):
+    with double("throttle", retry_after="9") as server:
+        service(server).call(ASK, WHY)
+    assert 9.0 <= clock.slept[0] <= 10.0
+
+
+def test_tries_end(service: Make):
+    with double(*["throttle"] * 9) as server:
+        with pytest.raises(ModelUnavailable, match="after 3 tries"):
+            service(server, attempts=3).call(ASK, WHY)
+        assert server.requests == 3
+
+
+@pytest.mark.parametrize(("fault", "error"), [("validation", RequestRefused), ("access", ModelUnavailable)])
+def test_what_will_not_pass_is_not_tried_again(fault: str, error: type[Exception], service: Make):
+    with double(fault) as server:
+        with pytest.raises(error):
+            service(server).call(ASK, WHY)
+        assert server.requests == 1
+
+
+def test_a_service_that_is_down_is_left_alone(service: Make, clock):
+    with double(*["internal"] * 4) as server:
+        model = service(server, attempts=10, breaker_failures=4, breaker_seconds=100)
+        with pytest.raises(ModelUnavailable, match="left alone"):
+            model.call(ASK, WHY)
+        assert server.requests == 4
+        with pytest.raises(ModelUnavailable, match="left alone"):
+            model.call(ASK, WHY)
+        assert server.requests == 4
+        clock.time += 101
+        assert model.call(ASK, WHY).reply.text == "1-2"
+
+
+def test_a_budget_stops_before_it_is_exceeded(service: Make, tmp_path: Path):
+    (tmp_path / "prices.toml").write_text('["m"]\ninput = 100.0\noutput = 1.0\n')
+    with double() as server:
+        model = service(server, model="m", budget_per_run=0.01)
+        with pytest.raises(BudgetExceeded, match="per run"):
+            for _ in range(100):
+                model.call(ASK, WHY)
+        rows = model.ledger.records()
+        assert server.requests == len(rows) > 1
+        assert sum(r["cost_usd"] for r in rows) <= 0.01
+
+
+def test_a_budget_counts_calls_in_flight_of_other_processes(tmp_path: Path):
+    database = Database(tmp_path / "db")
+    one, two = (Ledger(database, Clock(), "r", per_day=1.0) for _ in range(2))
+    one.begin(WHY, "bedrock", "m", "c1", 1, 0.6)
+    with pytest.raises(BudgetExceeded, match="per day"):
+        two.begin(WHY, "bedrock", "m", "c2", 1, 0.6)
+
+
+def test_a_budget_needs_a_price(service: Make):
+    with double() as server, pytest.raises(ConfigError, match=r"prices\.toml"):
+        service(server, model="own.model", budget_per_run=1)
+
+
+def test_own_prices_come_first(service: Make, tmp_path: Path):
+    (tmp_path / "prices.toml").write_text('["own.model"]\ninput = 1000.0\noutput = 2000.0\n')
+    with double() as server:
+        model = service(server, model="own.model")
+        reply = model.call(ASK, WHY).reply
+    row = model.ledger.records()[0]
+    assert row["cost_usd"] == pytest.approx((reply.input_tokens * 1000 + reply.output_tokens * 2000) / 1e6)
+    assert row["priced"] == "prices.toml"
+
+
+def test_a_killed_process_leaves_its_call_with_the_most_it_can_cost(tmp_path: Path):
+    code = (
+        "import os, sys; from pathlib import Path\n"
+        "from drac_pipeline.llm.clock import Clock\n"
+        "from drac_pipeline.llm.database import Database\n"
+        "from drac_pipeline.llm.ledger import Ledger, Purpose\n"
+        "ledger = Ledger(Database(Path(sys.argv[1])), Clock(), 'r')\n"
+        "ledger.begin(Purpose('d','s','u','p'), 'b', 'm', 'c', 1, .25)\n"
+        "os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "db")], check=False, env=os.environ)
+    rows = Ledger(Database(tmp_path / "db"), Clock()).records()
+    assert [(r["outcome"], r["cost_usd"]) for r in rows] == [("interrupted", 0.25)]
+
+
+def test_the_ledger_is_written_as_parquet(service: Make, tmp_path: Path):
+    with double("throttle") as server:
+        model = service(server)
+        model.call(ASK, WHY)
+        model.close()
+    table = pq.read_table(tmp_path / "model" / LEDGER_FILE)
+    assert table.column("outcome").to_pylist() == ["ThrottlingException", "ok"]
+    assert {"document", "stage", "unit", "model", "prompt", "cost_usd", "latency_seconds"} <= set(
+        table.column_names
+    )
+
+
+def test_room_shrinks_once_a_burst_and_grows_back(tmp_path: Path, clock):
+    gate = Gate(Database(tmp_path / "db"), "s", 24, clock)
+    for _ in range(5):
+        gate.throttled()
+    assert gate.room == 18
+    clock.time += 2
+    gate.throttled()
+    assert gate.room == 13.5
+    for _ in range(40):
+        gate.succeeded(1)
+    assert 18 < gate.room <= 24
+
+
+def test_pages_in_flight_never_exceed_the_room(tmp_path: Path):
+    gates = [Gate(Database(tmp_path / "db"), "s", 10, Clock()) for _ in range(2)]
+    flying, most, lock = 0, 0, threading.Lock()
+
+    def work(gate: Gate) -> None:
+        nonlocal flying, most
+        for _ in range(4):
+            with gate.entered(4):
+                with lock:
+                    flying += 4
+                    most = max(most, flying)
+                with lock:
+                    flying -= 4
+
+    threads = [threading.Thread(target=work, args=(gates[i % 2],)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert 4 <= most <= 8
+
+
+def test_capabilities_are_probed_once_and_remembered(service: Make):
+    probing = {"images": "probe", "system_prompt": "probe", "structured_output": "probe"}
+    with double(refuses=("system", "structured")) as server:
+        able = service(server, **probing).capabilities
+        assert (able.images, able.system, able.structured) == (True, False, False)
+        asked = server.requests
+        model = service(server, **probing)
+        request = Request(ASK.parts, system="Be brief.", schema={"type": "object"})
+        assert model.call(request, WHY).reply.text == "1-2"
+        assert server.requests == asked + 1
+
+
+def test_nothing_of_an_sdk_is_imported_before_a_call():
+    code = (
+        "import sys, drac_pipeline.cli.app, drac_pipeline.llm.service, drac_pipeline.pipeline.stages\n"
+        "assert not {'boto3', 'botocore', 'openai', 'genai_prices'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -35,6 +35,7 @@ class _Text:
     wrap: int
     numbered: bool = False
     lettered: int = 0  # lines of the group at hand that begin with a letter and a bracket
+    signs: set[tuple[int, str]] = field(default_factory=set)  # column and sign of the group's items
     blocks: list[Block] = field(default_factory=list)
 
 
@@ -101,11 +102,13 @@ def _read_group(group: list[str], whole: _Text, *, alone: bool) -> None:
     if _is_columns(group):
         whole.blocks.append(Block("code", _dedent(group)))
         return
+    whole.signs.clear()
     whole.lettered = sum(map(_is_lettered, group))
     at = 0
     while at < len(group):
         end = at + 1
         if _is_list(group, at, whole) and (item := _ITEM.match(group[at])):
+            whole.signs.add((len(item[1]), _sign(item[2])))
             while end < len(group) and _goes_on(item, group, end, whole):
                 end += 1
             _add_item(item, group[at:end], whole)
@@ -175,10 +178,17 @@ def _is_list(group: list[str], at: int, whole: _Text) -> bool:
     marker = item[2]
     if marker.strip("().").isalpha() and whole.lettered < 2:
         return False  # initials
+    if (len(item[1]), _sign(marker)) in whole.signs:
+        return True
     if marker[-1] not in ".)":
         # a dash in running text at a line's begin
         return at == 0 or marker in "*+•·▪◦‣" or not _flows(group[at - 1], whole)
     return at == 0 or not _flows(group[at - 1], whole) or _ITEM.match(group[at - 1]) is not None
+
+
+def _sign(marker: str) -> str:
+    """What the markers of one list have in common."""
+    return "1" + marker[-1] if marker.strip("().").isdigit() else marker[-1]
 
 
 def _is_lettered(line: str) -> bool:

@@ -65,6 +65,11 @@ TEXT = {
     ),
     "numbered list": ("Steps:\n1. Open\n2. Close\n", "Steps:\n\n1. Open\n2. Close\n"),
     "nested list": ("- a\n  more\n  * b\n  * c\n- d\nEnd.\n", "- a\n  more\n    - b\n    - c\n- d\n\nEnd.\n"),
+    "full lines in a list": (
+        WRAPPED + "\n- a suite with doors and a wardrobe, an amenity kit, plush duvet\n- films\n",
+        " ".join(WRAPPED.split())
+        + "\n\n- a suite with doors and a wardrobe, an amenity kit, plush duvet\n- films\n",
+    ),
     "initials": ("A. Smith wrote this.\nIn 1999.\n", "A. Smith wrote this.\nIn 1999.\n"),
     "letters": ("a) one\nb) two\n", "- a) one\n- b) two\n"),
     "columns": (

@@ -209,10 +209,17 @@ def _joins_by_shape(
         return False
     if filled == {0}:
         here, above = line.cells[0][0], group[-1].cells[0][0]
-        return _wraps(group, line, 0, right) and (
-            line.text(0)[:1].islower() or (here.x0 > above.x0 + 2 and not group[-1].text(0).endswith(":"))
-        )
-    del following, first, columns
+        if not _wraps(group, line, 0, right):
+            return False
+        if line.text(0)[:1].islower():
+            return True
+        if here.x0 <= above.x0 + 2 or group[-1].text(0).endswith(":"):
+            return False
+        # hanging: the rest of a long label, unless more rows follow at the same indent
+        if following is not None and 0 in following.cells and abs(following.cells[0][0].x0 - here.x0) < 2:
+            return False
+        return above.x1 - above.x0 > 0.6 * (right[0] - columns[0][0])
+    del first
     return False
 
 

@@ -30,9 +30,7 @@ def stage_metadata(store: Store, key: str, outcome: StageOutcome) -> Metadata:
     out["seconds"] = MetadataValue.float(record.seconds)
     out["result"] = MetadataValue.text(outcome.status + (f" ({outcome.reason})" if outcome.reason else ""))
     for name, value in record.facts.items():
-        out[name] = (
-            MetadataValue.json(value) if isinstance(value, dict | list) else MetadataValue.text(str(value))
-        )
+        out[name] = _value(value)
     out["files"] = MetadataValue.path(str(folder))
     if record.warnings:
         out["warnings"] = MetadataValue.md("\n".join(f"- {w}" for w in record.warnings[:50]))
@@ -44,19 +42,17 @@ def stage_metadata(store: Store, key: str, outcome: StageOutcome) -> Metadata:
 
 def check_metadata(detail: Mapping[str, object]) -> Metadata:
     """The figures a check looked at."""
-    out: Metadata = {}
-    for name, value in detail.items():
-        if isinstance(value, bool):
-            out[name] = MetadataValue.bool(value)
-        elif isinstance(value, int | float):
-            out[name] = _number(value)
-        elif isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict) for v in value)):
-            out[name] = MetadataValue.json(value)
-        elif isinstance(value, list):
-            out[name] = MetadataValue.text(_words(value))
-        else:
-            out[name] = MetadataValue.text(str(value))
-    return out
+    return {name: _value(value) for name, value in detail.items()}
+
+
+def _value(value: object) -> MetadataValue:
+    if isinstance(value, bool):
+        return MetadataValue.bool(value)
+    if isinstance(value, int | float):
+        return _number(value)
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict) for v in value)):
+        return MetadataValue.json(value)
+    return MetadataValue.text(_words(value) if isinstance(value, list) else str(value))
 
 
 def _words(values: Sequence[object]) -> str:

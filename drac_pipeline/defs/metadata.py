@@ -10,7 +10,7 @@ from dagster import MetadataValue, TableColumn, TableMetadataValue, TableRecord,
 
 from drac_pipeline.pipeline import StageOutcome
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE, PAGES_FILE
-from drac_pipeline.store import StageRecord, Store
+from drac_pipeline.store import Store
 
 PREVIEW_CHARS = 2_000
 PREVIEW_ROWS = 6
@@ -59,11 +59,6 @@ def _words(values: Sequence[object]) -> str:
     """A list in a line: the UI shows JSON only after a click."""
     more = f" … and {len(values) - MOST_WORDS} more" if len(values) > MOST_WORDS else ""
     return (", ".join(map(str, values[:MOST_WORDS])) or "none") + more
-
-
-def counts_of(record: StageRecord, *names: str) -> str:
-    """`12 pages, 40 chunks` of the named counts that the record has."""
-    return ", ".join(f"{record.counts[n]:g} {n}" for n in names if n in record.counts)
 
 
 def _number(value: float) -> MetadataValue:

@@ -1,7 +1,7 @@
 """Which converter reads a document.
 
 Most documents are read from their PDF. Formats that say more in their own file (a web page,
-a workbook, Markdown) are read from it, and their PDF is for showing.
+a workbook, Markdown, a text document, slides) are read from it, and their PDF is for showing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.document import convert_pdf
 from drac_pipeline.model import Converted
+from drac_pipeline.office import OWN_FORMATS, convert_office
 from drac_pipeline.sheets.route import SHEET_FORMATS, convert_sheets
 from drac_pipeline.web import WEB_FORMATS, convert_web
 
@@ -21,7 +22,8 @@ DIRECT_FORMATS: frozenset[str] = WEB_FORMATS | SHEET_FORMATS
 
 @dataclass(frozen=True, slots=True)
 class Convertible:
-    """A normalized document: its PDF, its format, and its own bytes where the format is a direct one."""
+    """A normalized document: its PDF, and its own file (`original`) of format `format` where that
+    is one to be read."""
 
     pdf: Path
     format: str
@@ -35,5 +37,13 @@ def convert_document(document: Convertible, config: ConvertConfig) -> Converted:
     if document.original is not None and document.format in SHEET_FORMATS and config.sheet_route == "cells":
         return convert_sheets(
             document.original, document.format, config, lambda: convert_pdf(document.pdf, config)
+        )
+    if document.original is not None and document.format in OWN_FORMATS and config.office_route == "own":
+        return convert_office(
+            document.original,
+            document.format,
+            document.pdf,
+            config,
+            lambda: convert_pdf(document.pdf, config),
         )
     return convert_pdf(document.pdf, config)

@@ -19,6 +19,7 @@ DropReason = Literal[
     "image",
     "hidden",
     "comment",
+    "speaker notes",
     "other",
     # of web pages
     "navigation",
@@ -105,12 +106,14 @@ class BlockSpan(BaseModel):
 
 
 class ConversionReport(BaseModel):
-    """Per document: which converter, what became of each page, what was dropped."""
+    """Per document: which converter, what became of each page, what was dropped, and what a
+    setting took in that is left out otherwise."""
 
     schema_version: int = CONVERSION_SCHEMA_VERSION
     converter: str
     pages: list[PageReport] = Field(default_factory=list)
     dropped: list[Dropped] = Field(default_factory=list)
+    taken: list[str] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
 
 

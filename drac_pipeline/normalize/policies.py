@@ -1,4 +1,5 @@
-"""What of an office file is printed and what is not, decided and counted before printing."""
+"""What of an office file is printed and what is not, decided and counted before printing; and the
+file that is read, in a format whose structure we know."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drac_pipeline.config import NormalizeConfig
-from drac_pipeline.errors import CorruptDocument
+from drac_pipeline.errors import CorruptDocument, StageTimeout
+from drac_pipeline.normalize.comments import strip_comments
 from drac_pipeline.normalize.office import OfficeConverter
 from drac_pipeline.normalize.ooxml import parse_part
 from drac_pipeline.normalize.sheets import prepare_xlsx
@@ -23,9 +25,12 @@ _COMMENT = {"docx": (r"word/comments\.xml", b"<w:comment "), "pptx": (r"ppt/comm
 
 @dataclass(slots=True)
 class Prepared:
-    """The file to print, and what the policies took in and left out of it."""
+    """The file to print, and what the policies took in and left out of it. `own` is the file to
+    read, of format `own_format`: DOCX or PPTX, whatever the document came as."""
 
     path: Path
+    own: Path | None = None
+    own_format: str = ""
     taken: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -38,43 +43,58 @@ def prepare_office(
     Hidden slides, sheets, rows and columns, comments and speaker notes are not printed.
     """
     result = Prepared(source)
-    if kind in ("doc", "rtf") and config.tracked_changes != "shown":
-        _resolve_legacy(result, workdir, config, converter)
-    elif kind == "docx":
-        if config.tracked_changes != "shown":
-            target = workdir / "resolved.docx"
-            _note_changes(result, resolve_docx(source, target, config.tracked_changes), target, config)
-        _count_comments(result, source, kind)
-    elif kind == "odt" and config.tracked_changes == "accepted":
-        target = workdir / "resolved.odt"
-        _note_changes(result, resolve_odt(source, target), target, config)
+    if kind in ("docx", "doc", "rtf", "odt"):
+        _prepare_text(result, kind, workdir, config, converter)
     elif kind == "xlsx":
         _prepare_sheets(result, workdir)
     elif kind in ("xls", "xlsb", "ods"):
         with contextlib.suppress(CorruptDocument):  # printing will tell what is wrong
             result.path = converter.convert(source, workdir / "as-xlsx", to="xlsx", retry=False)
             _prepare_sheets(result, workdir)
-    elif kind == "pptx":
-        _count_slides(result, source)
-        _count_comments(result, source, kind)
+    elif kind in ("pptx", "ppt", "odp"):
+        result.own, result.own_format = source, "pptx"
+        if kind != "pptx":
+            result.own = _copy_as(source, "pptx", workdir, converter)
+        if result.own is not None:
+            _count_slides(result, result.own)
+            _count_comments(result, result.own, "pptx")
     return result
 
 
-def _resolve_legacy(
-    result: Prepared, workdir: Path, config: NormalizeConfig, converter: OfficeConverter
+def _prepare_text(
+    result: Prepared, kind: str, workdir: Path, config: NormalizeConfig, converter: OfficeConverter
 ) -> None:
-    """Legacy formats are looked into as DOCX; that copy is printed only if it held changes."""
-    try:
-        copy = converter.convert(result.path, workdir / "as-docx", to="docx", retry=False)
-    except CorruptDocument:
-        return  # printing will tell what is wrong
-    target = workdir / "resolved.docx"
-    _note_changes(result, resolve_docx(copy, target, config.tracked_changes), target, config)
-
-
-def _note_changes(result: Prepared, counts: Counter[str], target: Path, config: NormalizeConfig) -> None:
-    if target.exists():
+    """Other formats are looked into as DOCX; that copy is printed only if it held changes."""
+    result.own_format = "docx"
+    if kind == "odt" and config.tracked_changes == "accepted":
+        target = workdir / "resolved.odt"
+        _note_changes(result, resolve_odt(result.path, target), config)
+        result.path = target if target.exists() else result.path
+    result.own = result.path
+    if kind != "docx":
+        result.own = _copy_as(result.path, "docx", workdir, converter)
+    if result.own is None:
+        return
+    if config.tracked_changes != "shown":
+        target = workdir / "resolved.docx"
+        _note_changes(result, resolve_docx(result.own, target, config.tracked_changes), config)
+        if target.exists():
+            result.path = result.own = target
+    _count_comments(result, result.own, "docx")
+    target = workdir / "printed.docx"
+    if result.path == result.own and strip_comments(result.own, target):
         result.path = target
+
+
+def _copy_as(source: Path, kind: str, workdir: Path, converter: OfficeConverter) -> Path | None:
+    """The document in the format that is read; None where LibreOffice cannot write it."""
+    try:
+        return converter.convert(source, workdir / f"as-{kind}", to=kind, retry=False)
+    except (CorruptDocument, StageTimeout):
+        return None  # printing will tell what is wrong
+
+
+def _note_changes(result: Prepared, counts: Counter[str], config: NormalizeConfig) -> None:
     insertions, deletions = counts["insertion"], counts["deletion"]
     if config.tracked_changes == "rejected":
         insertions, deletions = deletions, insertions

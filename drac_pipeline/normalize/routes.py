@@ -34,14 +34,14 @@ from drac_pipeline.normalize.images import images_to_pdf
 from drac_pipeline.normalize.limits import check_zip
 from drac_pipeline.normalize.mail import mail_page
 from drac_pipeline.normalize.markup import csv_page, csv_rows, markdown_page, text_page
-from drac_pipeline.normalize.missing import missing_warning, missing_words
 from drac_pipeline.normalize.office import office_converter
 from drac_pipeline.normalize.pdf import REPAIR, UNLOCK, decrypt_pdf, probe_pdf
 from drac_pipeline.normalize.policies import Prepared, prepare_office
 from drac_pipeline.normalize.sanitize import sanitize_html
 from drac_pipeline.normalize.table_book import write_book
+from drac_pipeline.normalize.unlock import unlock_office
 
-NORMALIZE_VERSION = 1
+NORMALIZE_VERSION = 2
 STAGE = "normalize"
 
 Route = Literal["pass-through", "libreoffice", "image", "browser"]
@@ -67,7 +67,8 @@ class Normalized(BaseModel):
 
     `pdf` lies in the working folder; `format` is what the bytes are; `tool` names the
     program and version that made the PDF; `taken` and `left_out` say what a policy
-    let in or kept out.
+    let in or kept out. `own` is the file to read where that is not the source itself:
+    decrypted, changes resolved, in the format `own_format`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -80,6 +81,8 @@ class Normalized(BaseModel):
     warnings: list[str] = Field(default_factory=list)
     taken: list[str] = Field(default_factory=list)
     left_out: list[str] = Field(default_factory=list)
+    own: Path | None = None
+    own_format: str = ""
 
 
 def normalize(document: SourceDocument, workdir: Path, config: NormalizeConfig) -> Normalized:
@@ -217,20 +220,47 @@ def _by_office(
     converter = office_converter(config)
     out = workdir / "office"
     out.mkdir(exist_ok=True)
-    prepared = Prepared(source) if found.encrypted else prepare_office(source, kind, out, config, converter)
+    notes: list[str] = []
+    locked = found.encrypted
+    if locked:
+        opened = workdir / "unlocked"
+        if unlock_office(source, opened, _passwords(config)):
+            found = sniff(opened)
+            kind, source, locked = found.format, _named(opened, found.format), False
+            notes.append("opened with a password")
+            if kind in _ZIPPED:
+                check_zip(source, config.max_unpacked_bytes)
+    prepared = Prepared(source) if locked else prepare_office(source, kind, out, config, converter)
     try:
-        # Office files that are only protected against changes are encrypted with a
+        # Legacy files that are only protected against changes are encrypted with a
         # password known to all programs, so an encrypted file gets its one try.
-        result = converter.convert(prepared.path, out, retry=not found.encrypted)
+        result = converter.convert(prepared.path, out, retry=not locked)
     except (CorruptDocument, StageTimeout) as e:
-        if found.encrypted:
+        if locked:
             raise EncryptedDocument(f"{kind}: a password is needed", remedy=UNLOCK) from e
         raise
     result.replace(target)
-    lost = [] if found.encrypted else missing_words(prepared.path, kind, target)
+    own: Path | None = None
+    own_format = prepared.own_format
+    if prepared.own is not None:
+        own = prepared.own.replace(workdir / f"own.{own_format}")
+    elif notes:
+        own, own_format = source, kind
     shutil.rmtree(out, ignore_errors=True)
-    made = _made(target, kind, "libreoffice", converter.version, [missing_warning(lost)] if lost else [])
-    return made.model_copy(update={"taken": prepared.taken, "left_out": prepared.left_out})
+    made = _made(target, kind, "libreoffice", converter.version, notes)
+    return made.model_copy(
+        update={
+            "taken": prepared.taken,
+            "left_out": prepared.left_out,
+            "own": own,
+            "own_format": own_format if own else "",
+        }
+    )
+
+
+def _named(path: Path, kind: str) -> Path:
+    """LibreOffice goes by the name."""
+    return path.rename(path.with_suffix(f".{kind}"))
 
 
 def _by_browser(

@@ -108,8 +108,10 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
         done.pdf.replace(target)
     else:
         shutil.copyfile(done.pdf, target)
+    if done.own is not None:
+        shutil.copyfile(done.own, ctx.out / ORIGINAL_FILE)
     shutil.rmtree(work)
-    if done.format in DIRECT_FORMATS:
+    if done.own is None and done.format in DIRECT_FORMATS:
         shutil.copyfile(ctx.document.path, ctx.out / ORIGINAL_FILE)
         if hash_file(ctx.out / ORIGINAL_FILE)[0] != ctx.document.fingerprint:
             raise SourceChanged("the file changed while it was read", remedy="Run again when it is complete.")
@@ -119,6 +121,7 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
         "tool": done.tool,
         "taken_in": done.taken,
         "left_out": done.left_out,
+        "read_as": done.own_format or (done.format if done.format in DIRECT_FORMATS else ""),
     }
     (ctx.out / NORMALIZED_FILE).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
     return StageOutput(
@@ -175,7 +178,12 @@ def _markdown(ctx: StageContext) -> StageOutput:
             "failed_pages": len(failed),
             "dropped": len(report.dropped),
         },
-        facts={"converter": report.converter, "readers": _tally(p.reader for p in report.pages)},
+        facts={
+            "converter": report.converter,
+            "readers": _tally(p.reader for p in report.pages),
+            "taken_in": report.taken,
+            "left_out": _tally(d.reason for d in report.dropped),
+        },
         checks={
             "no_table_syntax": CheckRecord(
                 passed=not leftovers, detail={"lines": leftovers[:20], "n_lines": len(leftovers)}
@@ -252,11 +260,10 @@ def _chunks(ctx: StageContext) -> StageOutput:
 def read_convertible(read: Callable[[str, str], Path]) -> Convertible:
     """The output of the normalized_pdf stage. `read(stage, name)` gives the path of a file."""
     about = json.loads(read("normalized_pdf", NORMALIZED_FILE).read_bytes())
-    direct = about["format"] in DIRECT_FORMATS
     return Convertible(
         pdf=read("normalized_pdf", PDF_FILE),
-        format=about["format"],
-        original=read("normalized_pdf", ORIGINAL_FILE) if direct else None,
+        format=about["read_as"] or about["format"],
+        original=read("normalized_pdf", ORIGINAL_FILE) if about["read_as"] else None,
     )
 
 
@@ -287,7 +294,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "normalized_pdf",
         (SOURCE,),
-        5,
+        6,
         lambda c: (c.normalize,),
         _normalized_pdf,
         "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or page wrapped.",
@@ -303,7 +310,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "markdown",
         ("normalized_pdf", "page_images"),
-        4,
+        5,
         lambda c: (c.convert,),
         _markdown,
         "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",

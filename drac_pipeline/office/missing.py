@@ -1,4 +1,4 @@
-"""Words of an office file that its print does not show: text in shapes and diagrams gets lost."""
+"""Words of an office file that its reading does not have: text in shapes and diagrams gets lost."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import unicodedata
 import zipfile
 from pathlib import Path
 
-import pymupdf
-
 from drac_pipeline.normalize.ooxml import parse_part
 
 _PARTS = {
-    "docx": re.compile(r"word/(?:document|footnotes|endnotes|diagrams/drawing\d+)\.xml"),
-    "pptx": re.compile(r"ppt/(?:slides/slide\d+|diagrams/drawing\d+)\.xml"),
+    "docx": re.compile(r"word/(?:document|footnotes|endnotes|diagrams/data\d+)\.xml"),
+    "pptx": re.compile(r"ppt/(?:slides/slide\d+|diagrams/data\d+)\.xml"),
 }
 _WORD = re.compile(r"[^\W_]{3,}")
 _SHOWN = 8
 
 
-def missing_words(source: Path, kind: str, pdf: Path) -> list[str]:
-    """Words of three letters or more in the XML of `source` that are nowhere in `pdf`.
+def missing_words(source: Path, kind: str, text: str) -> list[str]:
+    """Words of three letters or more in the XML of `source` that are nowhere in `text`.
 
     Looked for without regard to case, ligatures and line breaks. Empty for kinds other
     than DOCX and PPTX.
@@ -35,13 +33,12 @@ def missing_words(source: Path, kind: str, pdf: Path) -> list[str]:
                 words.update(dict.fromkeys(_words_of_part(z.read(name))))
     if not words:
         return []
-    with pymupdf.open(pdf) as doc:
-        printed = _plain(" ".join(str(page.get_text()) for page in doc))
-    known = set(_WORD.findall(printed))
+    text = _plain(text)
+    known = set(_WORD.findall(text))
     rest = [w for w in words if w not in known]
     if not rest:
         return []
-    squeezed = re.sub(r"[\W_]+", "", printed)
+    squeezed = re.sub(r"[\W_]+", "", text)
     return [w for w in rest if w not in squeezed]
 
 
@@ -49,7 +46,7 @@ def missing_warning(words: list[str]) -> str:
     """One line for the record."""
     shown = ", ".join(words[:_SHOWN])
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
-    return f"words of the file that the PDF does not show: {shown}{more}"
+    return f"words of the file that were not read: {shown}{more}"
 
 
 def _words_of_part(data: bytes) -> list[str]:

@@ -1,0 +1,167 @@
+"""Text documents and slides, read from their own file; their print gives pages and boxes.
+
+A print has lost what the file knows: which line is a heading, which cell a header, what runs
+off a slide. So the file is read, and each block then looked for in the PDF. Where the file
+gives much less text than its print (a document of a kind we misread), the print is read.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from drac_pipeline.config import ConvertConfig
+from drac_pipeline.convert.markers import format_page_comment
+from drac_pipeline.errors import DocumentError
+from drac_pipeline.model.conversion import BlockSpan, Converted, PageReport, TableData
+from drac_pipeline.mupdf import pymupdf
+from drac_pipeline.office.docx import read_docx
+from drac_pipeline.office.fakes import promote
+from drac_pipeline.office.missing import missing_warning, missing_words
+from drac_pipeline.office.package import Package
+from drac_pipeline.office.places import Print, letters_of, read_print
+from drac_pipeline.office.pptx import read_pptx
+from drac_pipeline.office.reading import Reading
+from drac_pipeline.web.facts import count_facts
+from drac_pipeline.web.flow import Flow
+from drac_pipeline.web.writer import Writer
+
+VERSION = 1
+_READERS: dict[str, Callable[[Package, ConvertConfig], Reading]] = {"docx": read_docx, "pptx": read_pptx}
+OWN_FORMATS = frozenset(_READERS)
+_ENOUGH = 0.5  # share of the print's letters that the file has to give
+
+
+def convert_office(
+    own: Path, kind: str, pdf: Path, config: ConvertConfig, by_print: Callable[[], Converted]
+) -> Converted:
+    """The document `own`, of format `kind`, as Markdown; `by_print` reads its PDF instead."""
+    try:
+        with Package(own) as package:
+            reading = _READERS[kind](package, config)
+    except (DocumentError, zipfile.BadZipFile, RecursionError, ValueError, KeyError, OSError) as e:
+        return _printed(by_print, f"the file itself could not be read ({type(e).__name__}: {e})")
+    if reading.root is not None and not _has_headings(reading):
+        promote(reading)
+    with pymupdf.open(pdf) as document:
+        printed = read_print(document)
+    converted = _write(reading, printed)
+    if len(printed.letters) > 200 and len(letters_of(converted.markdown)) < _ENOUGH * len(printed.letters):
+        return _printed(by_print, "the file itself gave less text than its print")
+    read = " ".join([converted.markdown, *(d.text for d in converted.report.dropped)])
+    if lost := missing_words(own, kind, read):
+        converted.report.warnings.append(missing_warning(lost))
+    return converted
+
+
+def _printed(by_print: Callable[[], Converted], why: str) -> Converted:
+    converted = by_print()
+    converted.report.warnings.append(f"read from its PDF: {why}")
+    return converted
+
+
+def _has_headings(reading: Reading) -> bool:
+    return any(next(reading.root.iter(f"h{n}"), None) is not None for n in range(1, 7))
+
+
+def _write(reading: Reading, printed: Print) -> Converted:
+    facts = count_facts(reading.root)
+    writer = Writer()
+    pages: list[int | None] = []  # of the spans: the slide's page, None where it is to be found
+    dropped = reading.dropped
+    parts = list(reading.root[0]) if reading.slides else [reading.root]
+    slide_pages = {box: n + 1 for n, box in enumerate(reading.slides)}
+    for part in parts:
+        writer.write(Flow(facts, dropped).run(part))
+        page = slide_pages.get(part, 0 if reading.slides else None)
+        pages += [page] * (len(writer.spans) - len(pages))
+    n_pages = len(printed.pages) - 1
+    converted = writer.converted(f"office/{VERSION}", dropped, reading.warnings)
+    spans = _placed(writer.spans, converted.tables, pages, printed, converted.markdown)
+    converted.markdown, converted.spans, chars = _paged(converted.markdown, spans, pages, n_pages)
+    report = converted.report
+    report.taken = [f"{n} {what}{'' if n == 1 else 's'}" for what, n in reading.taken.items()]
+    report.pages = [
+        PageReport(
+            page=n,
+            reader="file",
+            reason="the document's own file says what stands on the page",
+            n_chars=chars.get(n, 0),
+            blank=not chars.get(n) and printed.pages[n] == printed.pages[n - 1],
+        )
+        for n in range(1, n_pages + 1)
+    ]
+    return converted
+
+
+def _placed(
+    spans: Sequence[BlockSpan],
+    tables: Sequence[TableData],
+    pages: Sequence[int | None],
+    printed: Print,
+    markdown: str,
+) -> list[BlockSpan]:
+    """The spans with their boxes."""
+    by_id = {t.table_id: t for t in tables}
+    out = []
+    for span, page in zip(spans, pages, strict=True):
+        table = by_id.get(span.table_id or "")
+        ranges: list[tuple[int, int]] = []
+        if page != 0:
+            row = table.rows[span.row] if table is not None and span.row is not None else None
+            if row is not None and any(row.cells):
+                ranges = printed.find_cells(_once(row.cells), page)
+            elif (found := printed.find(markdown[span.start : span.end], page)) is not None:
+                ranges = [found]
+        boxes = printed.boxes(ranges)
+        if table is not None and span.row is not None and boxes:
+            table.rows[span.row].page = boxes[0].page
+            table.rows[span.row].box = boxes[0]
+        elif table is not None and span.row is not None and page:
+            table.rows[span.row].page = page
+        out.append(span.model_copy(update={"boxes": boxes}))
+    return out
+
+
+def _once(cells: Sequence[str]) -> list[str]:
+    """A value spanned over neighbouring columns is printed once."""
+    return [c for n, c in enumerate(cells) if n == 0 or c != cells[n - 1]]
+
+
+def _paged(
+    markdown: str, spans: list[BlockSpan], pages: Sequence[int | None], n_pages: int
+) -> tuple[str, list[BlockSpan], dict[int, int]]:
+    """The Markdown with its page comments, the spans moved accordingly, the letters a page."""
+    parts: list[str] = []
+    out: list[BlockSpan] = []
+    chars: dict[int, int] = {}
+    at, copied, added = 0, 0, 0
+
+    def turn(to: int, position: int) -> None:
+        """Page comments up to page `to` before the line at `position`."""
+        nonlocal at, copied, added
+        while markdown[position - 1 : position] == " ":
+            position -= 1
+        before = markdown[copied:position]
+        parts.append(before)
+        copied = position
+        text = "".join(format_page_comment(n) + "\n\n" for n in range(at + 1, to + 1))
+        if position and markdown[position - 2 : position] != "\n\n":
+            text = "\n" + text
+        parts.append(text)
+        added += len(text)
+        at = to
+
+    for span, known in zip(spans, pages, strict=True):
+        page = known or (span.boxes[0].page if span.boxes and known is None else at or 1)
+        if page > at:
+            turn(page, span.start)
+        out.append(span.model_copy(update={"start": span.start + added, "end": span.end + added}))
+        chars[at] = chars.get(at, 0) + span.end - span.start
+    parts.append(markdown[copied:])
+    text = "".join(parts)
+    rest = "\n\n".join(format_page_comment(n) for n in range(at + 1, n_pages + 1))
+    if rest:
+        text = f"{text.rstrip()}\n\n{rest}\n" if text.strip() else f"{rest}\n"
+    return text, out, chars

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped,
 from drac_pipeline.mupdf import pymupdf
 
 VERSION = "1"
+# MuPDF of a content stream whose bytes are wrong; sloppy but whole ones give syntax errors alone
+_BROKEN = re.compile(r"zlib error|(?:syntax error in content stream.*){8}", re.S)
 
 
 def convert_pdf(pdf: Path | bytes, config: ConvertConfig, *, pages: range | None = None) -> Converted:
@@ -117,15 +120,21 @@ def _convert(document: pymupdf.Document, config: ConvertConfig, window: range | 
 
 def _read(document: pymupdf.Document, n: int, config: ConvertConfig) -> tuple[PageText | None, PageReport]:
     """Read one page; failures and pages without text are said in the report."""
+    pymupdf.TOOLS.reset_mupdf_warnings()
     try:
         page = document.load_page(n)
         text = read_page(page, n + 1)
     except Exception as e:
         return None, PageReport(page=n + 1, reader="none", confidence=0.0, error=f"page cannot be read: {e}")
+    broken = _BROKEN.search(pymupdf.TOOLS.mupdf_warnings())
     try:
         found = read_with_ocr(page, text, config)
     except Exception as e:
         return None, PageReport(page=n + 1, reader="none", confidence=0.0, error=f"OCR failed: {e}")
+    if broken and not found.report.error:
+        # what can be read of it stays in the text
+        found.report.error = "the content of the page is damaged: text is missing or wrong"
+        found.report.confidence = min(found.report.confidence, 0.3)
     return found.page, found.report
 
 

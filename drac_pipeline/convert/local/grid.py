@@ -106,6 +106,8 @@ def _without_signs(
     columns: list[tuple[float, float]], cells: list[tuple[Segment, int]]
 ) -> list[tuple[float, float]]:
     """A column of currency signs belongs to the figures right of it, one of % or ) to those left."""
+    if not any(s.text in CURRENCY or s.text in SUFFIX for s, _ in cells):
+        return columns
     out: list[tuple[float, float]] = []
     ahead: float | None = None
     for k, (x0, x1) in enumerate(columns):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from drac_pipeline.convert.local.text_layer import MARK, Segment
+from drac_pipeline.convert.local.text_layer import MARK, Segment, Word
 
 BULLETS = "•●○◦▪▫■□‣⁃∙·–—-*➢➤✓✔❖◆◇►▶o\uf0b7\uf0a7\uf0d8\uf0fc\uf076"
 BULLET_RE = re.compile(rf"[{re.escape(BULLETS)}]")
@@ -55,6 +56,8 @@ class Row:
 def make_row(segments: list[Segment]) -> Row:
     """A row of segments that share a baseline."""
     segments = sorted(segments, key=lambda s: (s.x0, s.order))
+    if len(segments) > 1 and _right_to_left(segments):
+        segments = [_logical(segments)]
     weights: Counter[float] = Counter()
     bases: Counter[float] = Counter()
     for s in segments:
@@ -64,6 +67,36 @@ def make_row(segments: list[Segment]) -> Row:
     row = Row(segments, bases.most_common(1)[0][0], weights.most_common(1)[0][0], segments[0].page)
     row.cells = _cells(segments)
     return row
+
+
+def _is_rtl_word(text: str) -> bool:
+    return any("\u0590" <= c <= "\u08ff" or "\ufb1d" <= c <= "\ufefc" for c in text)
+
+
+def _right_to_left(segments: list[Segment]) -> bool:
+    """Right-to-left letters outnumber the others and no wide gap makes cells of the row."""
+    letters = sum(len(w.text) * (1 if _is_rtl_word(w.text) else -1) for s in segments for w in s.words)
+    if letters <= 0:
+        return False
+    return all(b.x0 - a.x1 < 1.8 * b.size for a, b in itertools.pairwise(segments))
+
+
+def _logical(segments: list[Segment]) -> Segment:
+    """One segment with its words in reading order: from the right, but left-to-right words
+    that follow each other keep their own order."""
+    words = sorted((w for s in segments for w in s.words), key=lambda w: -w.x1)
+    out: list[Word] = []
+    latin: list[Word] = []
+    for w in words:
+        if _is_rtl_word(w.text):
+            out += reversed(latin)
+            latin = []
+            out.append(w)
+        else:
+            latin.append(w)
+    out += reversed(latin)
+    first = max(segments, key=lambda s: sum(len(w.text) for w in s.words))
+    return replace(first, words=out)
 
 
 def _cells(segments: list[Segment]) -> list[Segment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from drac_pipeline.convert.local.columns import Flow
@@ -139,10 +140,19 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
         return None  # rules over the figures only: the rows' labels stand left of them
     if not multi:
         return None
+    inner = any(x0 + 12 < v.x0 < x1 - 12 for v in v_rules)
+    if not inner and _boxed_prose(rows, x0, x1):
+        return None
     rows += _below(page, rows, rules, segments, taken, (x0, x1), bottom)
     if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
         return None
     return _with_rules(page, rows, (x0, x1), ruled=True)
+
+
+def _boxed_prose(rows: list[Row], x0: float, x1: float) -> bool:
+    """Lines of running text from side to side between the rules: a box, no table."""
+    full = sum(r.x1 - r.x0 > 0.8 * (x1 - x0) and max(len(s.words) for s in r.segments) >= 7 for r in rows)
+    return full >= 0.4 * len(rows) and len(rows) >= 4
 
 
 def _stub_outside(rows: list[Row], segments: list[Segment], taken: set[int], x0: float, x1: float) -> bool:
@@ -368,7 +378,7 @@ def _is_table(rows: list[Row]) -> bool:
         return False
     if len(columns) == 2 and len(multi) < 3:
         return False
-    if len(multi) < 0.34 * len(rows):
+    if len(multi) < 0.34 * len(rows) or _justified(rows):
         return False
     # cells must line up: left, right or middle of most cells at one place per column
     good = total = 0
@@ -386,6 +396,19 @@ def _is_table(rows: list[Row]) -> bool:
         return False
     words = sum(len(s.words) for r in multi for s in r.cells) / sum(len(r.cells) for r in multi)
     return words < 12
+
+
+def _justified(rows: list[Row]) -> bool:
+    """Few lines with one that justification has torn apart: running text that goes on with a small
+    letter, its words at even gaps."""
+    return len(rows) <= 6 and any(_torn(r, above) for above, r in itertools.pairwise(rows))
+
+
+def _torn(row: Row, above: Row) -> bool:
+    gaps = [b.x0 - a.x1 for a, b in itertools.pairwise(row.cells)]
+    if len(gaps) < 2 or max(gaps) - min(gaps) > 1.5 or max(gaps) > 2.2 * row.size:
+        return False
+    return row.cells[0].text[:1].islower() and above.x1 >= row.x1 - 1.5 and not above.text.endswith(".")
 
 
 def _aligned(values: list[float]) -> int:

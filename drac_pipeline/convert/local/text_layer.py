@@ -59,11 +59,11 @@ class Segment:
 
     @property
     def x0(self) -> float:
-        return self.words[0].x0
+        return min(self.words[0].x0, self.words[-1].x0)
 
     @property
     def x1(self) -> float:
-        return self.words[-1].x1
+        return max(self.words[0].x1, self.words[-1].x1)
 
     @property
     def y0(self) -> float:
@@ -326,6 +326,9 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
     close()
     if not run:
         return order
+    if not rtl and len(run) > 5 and sum(len(w.text) == 1 for w, _ in run) > 0.5 * len(run):
+        run = _without_letterspacing(run)
+        cuts.clear()
     if rtl:
         run.sort(key=lambda t: -t[0].x1)
         pieces = [run]
@@ -361,6 +364,24 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
         )
         order += 1
     return order
+
+
+def _without_letterspacing(run: list[tuple[Word, dict[str, Any]]]) -> list[tuple[Word, dict[str, Any]]]:
+    """Letters set apart for emphasis are words again: `B a c k g r o u n d`."""
+    out = [run[0]]
+    gaps: list[float] = []
+    for (a, _), (b, span) in itertools.pairwise(run):
+        gap = b.x0 - a.x1
+        alone = len(b.text) == 1 and b.text.isalpha() and len(a.text) == 1 and a.text.isalpha()
+        near = gap < 0.5 * span["size"] and (not gaps or gap < 1.7 * min(gaps) + 0.3)
+        if alone and near:
+            word = out[-1][0]
+            out[-1] = (Word(word.text + b.text, word.x0, b.x1), out[-1][1])
+            gaps.append(max(gap, 0.1))
+        else:
+            out.append((b, span))
+            gaps = []
+    return out if len(out) < 0.7 * len(run) else run
 
 
 def _may_begin_cell(before: str, c: str) -> bool:

@@ -158,7 +158,7 @@ def _markdown(ctx: StageContext) -> StageOutput:
     converted = convert_document(read_convertible(ctx.read), ctx.config.convert)
     report = converted.report
     failed = [p for p in report.pages if p.error]
-    if failed and len(failed) == len(report.pages):
+    if failed and len(failed) == len(report.pages) and not any(p.n_chars for p in failed):
         raise ConversionFailed(
             f"none of its {len(failed)} pages could be read (page {failed[0].page}: {failed[0].error})",
             remedy="Look at the page images; a scan needs OCR (`convert.ocr = true`).",

@@ -133,7 +133,7 @@ def header_paths(
         if n + 1 == len(lines):
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
         ranges = _ranges(segments, columns, draft, line, lines[n + 1 :])
-        if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1) and len(lines) > 1:
+        if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1):
             titles.append(readable(segments[0].text))  # a title over the whole table
             continue
         for s, (a, b) in zip(segments, ranges, strict=True):

@@ -326,7 +326,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
     close()
     if not run:
         return order
-    if not rtl and len(run) > 5 and sum(len(w.text) == 1 for w, _ in run) > 0.5 * len(run):
+    if not rtl and len(run) > 5 and sum(len(w.text) == 1 for w, _ in run) > 4:
         run = _without_letterspacing(run)
         cuts.clear()
     if rtl:
@@ -372,8 +372,9 @@ def _without_letterspacing(run: list[tuple[Word, dict[str, Any]]]) -> list[tuple
     gaps: list[float] = []
     for (a, _), (b, span) in itertools.pairwise(run):
         gap = b.x0 - a.x1
-        alone = len(b.text) == 1 and b.text.isalpha() and len(a.text) == 1 and a.text.isalpha()
-        near = gap < 0.5 * span["size"] and (not gaps or gap < 1.7 * min(gaps) + 0.3)
+        alone = b.text[0].isalpha() and not b.text[1:2].isalnum() and len(b.text) < 3
+        alone = alone and len(a.text) == 1 and a.text.isalpha()
+        near = gap < 0.5 * span["size"] and (not gaps or gap < 1.45 * min(gaps) + 0.2)
         if alone and near:
             word = out[-1][0]
             out[-1] = (Word(word.text + b.text, word.x0, b.x1), out[-1][1])
@@ -381,7 +382,7 @@ def _without_letterspacing(run: list[tuple[Word, dict[str, Any]]]) -> list[tuple
         else:
             out.append((b, span))
             gaps = []
-    return out if len(out) < 0.7 * len(run) else run
+    return out if len(out) < len(run) - 3 else run
 
 
 def _may_begin_cell(before: str, c: str) -> bool:

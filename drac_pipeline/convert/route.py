@@ -6,6 +6,7 @@ a workbook, Markdown, a text document, slides) are read from it, and their PDF i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +31,13 @@ class Convertible:
     original: Path | None = None
 
 
-def convert_document(document: Convertible, config: ConvertConfig) -> Converted:
-    """The document as Markdown by the converter for its format. Raises DocumentError."""
+def convert_document(
+    document: Convertible,
+    config: ConvertConfig,
+    by_pages: Callable[[Path, ConvertConfig], Converted] = convert_pdf,
+) -> Converted:
+    """The document as Markdown by the converter for its format; `by_pages` reads what is read from
+    its PDF. Raises DocumentError."""
     if document.original is not None and document.format in WEB_FORMATS and config.html_route == "web":
         return convert_web(document.original.read_bytes(), document.format, config)
     if document.original is not None and document.format in SHEET_FORMATS and config.sheet_route == "cells":
@@ -46,4 +52,4 @@ def convert_document(document: Convertible, config: ConvertConfig) -> Converted:
             config,
             lambda: convert_pdf(document.pdf, config),
         )
-    return convert_pdf(document.pdf, config)
+    return by_pages(document.pdf, config)

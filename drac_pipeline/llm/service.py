@@ -13,6 +13,7 @@ The policy for a failed try:
 
 from __future__ import annotations
 
+import time
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,9 +182,16 @@ class ModelService:
         cost = self.prices.cost(self.model, input_tokens, output_tokens)
         return cost.usd, cost.source
 
-    def close(self) -> None:
-        """Write the ledger as Parquet and let go of the files."""
+    def export(self, *, least_age: float = 20.0) -> None:
+        """Write the ledger as Parquet, unless that was done less than `least_age` seconds ago."""
         from drac_pipeline.llm.ledger import write_parquet
 
-        write_parquet(self.ledger.records(), self.state / LEDGER_FILE)
+        target = self.state / LEDGER_FILE
+        if target.exists() and time.time() - target.stat().st_mtime < least_age:
+            return
+        write_parquet(self.ledger.records(), target)
+
+    def close(self) -> None:
+        """Write the ledger as Parquet and let go of the files."""
+        self.export(least_age=0.0)
         self._database.close()

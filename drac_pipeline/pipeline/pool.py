@@ -12,6 +12,7 @@ import logging
 import multiprocessing
 import os
 import threading
+import uuid
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -26,6 +27,7 @@ from drac_pipeline.store import FailureRecord, Manifest, Store
 log = logging.getLogger(__name__)
 
 Task = tuple[str, Collection[str] | None]
+MOST_WAITING = 12  # worker processes with a model, each some 150 MB
 
 
 def map_documents(
@@ -41,21 +43,38 @@ def map_documents(
     `workers` defaults to the cores this process may use; with one worker or one task all
     runs in this process. Closing the generator cancels what has not begun.
     """
-    workers = workers or len(os.sched_getaffinity(0))
+    run = uuid.uuid4().hex[:12]
+    workers = workers or _workers(config)
     if workers == 1 or len(tasks) == 1:
         for key, stages in tasks:
-            yield process_document(store, key, config, stages, force)
+            yield process_document(store, key, config, stages, force, run=run)
         return
     waiting = list(reversed(tasks))
     while waiting:
         suspects: list[Task] = []
-        yield from _one_pool(store, waiting, suspects, config, force, min(workers, len(waiting)))
+        yield from _one_pool(store, waiting, suspects, config, force, min(workers, len(waiting)), run)
         for task in suspects:
-            yield from _alone(store, task, config, force)
+            yield from _alone(store, task, config, force, run)
+
+
+def _workers(config: DracConfig) -> int:
+    """The cores this process may use; with a model, whose calls are mostly waited for, as many
+    documents as its quota has calls for, and a few that get ready."""
+    cores = len(os.sched_getaffinity(0))
+    if not (config.converts_by_model or config.plans_by_model):
+        return cores
+    model = config.model
+    return max(cores, model.documents_in_parallel or min(2 * model.calls_in_parallel, MOST_WAITING))
 
 
 def _one_pool(
-    store: Store, waiting: list[Task], suspects: list[Task], config: DracConfig, force: bool, workers: int
+    store: Store,
+    waiting: list[Task],
+    suspects: list[Task],
+    config: DracConfig,
+    force: bool,
+    workers: int,
+    run: str,
 ) -> Iterator[DocumentOutcome]:
     """Work `waiting` off until it is empty or the pool breaks; then `suspects` holds what
     was in flight."""
@@ -65,7 +84,7 @@ def _one_pool(
         while waiting or running:
             while waiting and len(running) < workers * 2:
                 task = waiting.pop()
-                running[pool.submit(_work, str(store.root), task, config, force)] = task
+                running[pool.submit(_work, str(store.root), task, config, force, run)] = task
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 task = running.pop(future)
@@ -82,11 +101,11 @@ def _one_pool(
         pool.shutdown(wait=not suspects, cancel_futures=True)
 
 
-def _alone(store: Store, task: Task, config: DracConfig, force: bool) -> Iterator[DocumentOutcome]:
+def _alone(store: Store, task: Task, config: DracConfig, force: bool, run: str) -> Iterator[DocumentOutcome]:
     """Process one document in a worker of its own; its death is that document's failure."""
     with _new_pool(1) as pool:
         try:
-            yield pool.submit(_work, str(store.root), task, config, force).result()
+            yield pool.submit(_work, str(store.root), task, config, force, run).result()
         except BrokenProcessPool:
             log.warning("%s: its worker died", task[0])
             yield _died(store, task)
@@ -142,6 +161,6 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _work(root: str, task: Task, config: DracConfig, force: bool) -> DocumentOutcome:
+def _work(root: str, task: Task, config: DracConfig, force: bool, run: str) -> DocumentOutcome:
     key, stages = task
-    return process_document(Store(Path(root)), key, config, stages, force)
+    return process_document(Store(Path(root)), key, config, stages, force, run=run)

@@ -56,13 +56,14 @@ def process_document(
     stages: Collection[str] | None = None,
     force: bool = False,
     on_stage: Callable[[str, str], None] | None = None,
+    run: str = "",
 ) -> DocumentOutcome:
     """Bring the named stages (default: all) of a registered document up to date.
 
     A stage whose inputs, code and settings are as recorded is reused, unless `force`. The
     document stops at its first failure, which is recorded in the manifest and in the outcome:
     no exception leaves for anything that is wrong with the document. `on_stage(key, stage)`
-    is called before each stage.
+    is called before each stage. `run` names what budgets for model calls count by.
     """
     began = time.monotonic()
     outcomes: list[StageOutcome] = []
@@ -72,14 +73,16 @@ def process_document(
                 continue
             if on_stage:
                 on_stage(key, stage.name)
-            outcome = _run_stage(store, key, stage, config, force)
+            outcome = _run_stage(store, key, stage, config, force, run)
             outcomes.append(outcome)
             if outcome.failure:
                 break
     return DocumentOutcome(key, outcomes, time.monotonic() - began)
 
 
-def _run_stage(store: Store, key: str, stage: Stage, config: DracConfig, force: bool) -> StageOutcome:
+def _run_stage(
+    store: Store, key: str, stage: Stage, config: DracConfig, force: bool, run: str
+) -> StageOutcome:
     began = time.monotonic()
     manifest = store.manifest(key)
     if manifest is None:
@@ -101,6 +104,8 @@ def _run_stage(store: Store, key: str, stage: Stage, config: DracConfig, force: 
                 read=lambda parent, name: store.path(key, parent, name, manifest),
                 out=out,
                 config=config,
+                state=store.root.parent / "model",
+                run=run,
             )
             output = stage.run(ctx)
             blocked = [n for n, c in output.checks.items() if c.blocking and not c.passed]

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from drac_pipeline.assemble import assemble, verify_verbatim
-from drac_pipeline.config import DracConfig, settings_hash
+from drac_pipeline.config import ConvertConfig, DracConfig, settings_hash
+from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.leftovers import find_table_syntax
 from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document
 from drac_pipeline.errors import ConversionFailed, SourceChanged
@@ -58,12 +59,15 @@ PAGES_FILE = "pages.json"
 @dataclass(frozen=True)
 class StageContext:
     """What a stage function gets: the document, where to find a parent's file
-    (`read(stage, name)`), the folder to write to, and the settings."""
+    (`read(stage, name)`), the folder to write to, and the settings. For model calls: the folder of
+    their ledger and results (`state`) and the `run` they count to."""
 
     document: SourceDocument
     read: Callable[[str, str], Path]
     out: Path
     config: DracConfig
+    state: Path = Path()
+    run: str = ""
 
 
 @dataclass
@@ -155,7 +159,13 @@ def _page_images(ctx: StageContext) -> StageOutput:
 
 
 def _markdown(ctx: StageContext) -> StageOutput:
-    converted = convert_document(read_convertible(ctx.read), ctx.config.convert)
+    by_pages: Callable[[Path, ConvertConfig], Converted] = convert_pdf
+    model = None
+    if ctx.config.converts_by_model:
+        from drac_pipeline.pipeline.by_model import model_pages
+
+        by_pages = model = model_pages(ctx)
+    converted = convert_document(read_convertible(ctx.read), ctx.config.convert, by_pages)
     report = converted.report
     failed = [p for p in report.pages if p.error]
     if failed and len(failed) == len(report.pages) and not any(p.n_chars for p in failed):
@@ -177,6 +187,7 @@ def _markdown(ctx: StageContext) -> StageOutput:
             "blank_pages": sum(p.blank for p in report.pages),
             "failed_pages": len(failed),
             "dropped": len(report.dropped),
+            **(model.counts if model else {}),
         },
         facts={
             "converter": report.converter,
@@ -212,8 +223,14 @@ def _elements(ctx: StageContext) -> StageOutput:
 def _chunk_plan(ctx: StageContext) -> StageOutput:
     elements = read_elements(ctx.read)
     cut = sections(elements, ctx.config.section)
-    local = plan_local(ctx.document.key, elements, cut, ctx.config.plan)
-    plan = complete(elements, local, ctx.config.plan)
+    spent: dict[str, float] = {}
+    if ctx.config.plans_by_model:
+        from drac_pipeline.pipeline.by_model import model_plan
+
+        planned, spent = model_plan(ctx, elements, cut)
+    else:
+        planned = plan_local(ctx.document.key, elements, cut, ctx.config.plan)
+    plan = complete(elements, planned, ctx.config.plan)
     coverage = verify_coverage(elements, plan)
     (ctx.out / PLAN_FILE).write_text(plan.model_dump_json(indent=1), encoding="utf-8")
     return StageOutput(
@@ -221,6 +238,7 @@ def _chunk_plan(ctx: StageContext) -> StageOutput:
             "sections": len(cut),
             "chunks": len(plan.chunks),
             "fallback_chunks": sum(c.origin == "fallback" for c in plan.chunks),
+            **spent,
         },
         facts={"planner": plan.planner},
         checks={
@@ -311,7 +329,7 @@ STAGES: tuple[Stage, ...] = (
         "markdown",
         ("normalized_pdf", "page_images"),
         5,
-        lambda c: (c.convert,),
+        lambda c: (c.convert, c.model.output()) if c.converts_by_model else (c.convert,),
         _markdown,
         "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",
         {"no_table_syntax": False},
@@ -328,7 +346,7 @@ STAGES: tuple[Stage, ...] = (
         "chunk_plan",
         ("elements",),
         1,
-        lambda c: (c.section, c.plan),
+        lambda c: (c.section, c.plan, c.model.output()) if c.plans_by_model else (c.section, c.plan),
         _chunk_plan,
         "Chunks as lists of element ids; every content element in exactly one.",
         {"coverage": True},

@@ -1,0 +1,311 @@
+"""Pages to Markdown by a multimodal model, checked page by page, with the local converter behind it.
+
+What becomes of a page, in this order:
+
+1. A result of the same image, model, prompt and settings that passed its checks is used again.
+2. A batch of up to `pages_per_call` pages is asked for, told the headings and the open table of
+   the pages before. Pages that pass are kept at once, so a killed run has them.
+3. Pages that fail are asked for in halves, down to single pages, and those once more.
+4. The local converter reads what is left; the report says why.
+5. Where that fails too, an error marker stands.
+
+An error of the service or the budget ends the document, after what is in flight has been kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.convert.local.document import convert_pdf
+from drac_pipeline.convert.model.carry import Carried, carry
+from drac_pipeline.convert.model.checks import check_pages, unread
+from drac_pipeline.convert.model.compose import compose, page_texts
+from drac_pipeline.convert.model.reply import read_reply
+from drac_pipeline.errors import DocumentError
+from drac_pipeline.llm.ledger import Purpose
+from drac_pipeline.llm.prompts import CONVERT, prompt
+from drac_pipeline.llm.protocol import ImagePart, Request, RequestRefused
+from drac_pipeline.llm.results import ResultCache, key_of
+from drac_pipeline.llm.service import Answer, ModelService
+from drac_pipeline.model import ConversionReport, Converted, PageReport
+
+STAGE = "markdown"
+RESULTS = "pages"
+SINGLE_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Pages by who read them: `by_model` of which `reused` were paid for before, `fallback` what
+    the model was asked for and the local converter read, `spared` what needed no model."""
+
+    by_model: int = 0
+    reused: int = 0
+    fallback: int = 0
+    spared: int = 0
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Pages to ask for. `grid` is what the batch they first belonged to was told, and part of their
+    results' names; `told` is what they themselves are told."""
+
+    pages: tuple[int, ...]
+    grid: Carried
+    told: Carried
+    tries: int = 0
+
+
+@dataclass
+class _Job:
+    """A document on its way: what is there, what is to do, why pages failed."""
+
+    pdf: Path
+    images: Mapping[int, Path]
+    local: Converted
+    config: DracConfig
+    service: ModelService
+    document: str
+    made: dict[int, str] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
+    reused: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.prompt = prompt(CONVERT)
+        self.results = ResultCache(self.service.state / RESULTS)
+        self.texts = page_texts(self.local.markdown)
+
+
+def convert_by_model(
+    pdf: Path,
+    images: Mapping[int, Path],
+    local: Converted,
+    pages: Sequence[int],
+    config: DracConfig,
+    service: ModelService,
+    document: str,
+) -> tuple[Converted, Tally]:
+    """The document with `pages` read by the model and the others as in `local`.
+
+    `images` are PNGs by page. Raises ModelUnavailable or BudgetExceeded; what was finished is kept.
+    """
+    job = _Job(pdf, images, local, config, service, document)
+    wanted = [n for n in pages if n in images]
+    job.failed.update({n: "there is no image of the page" for n in pages if n not in images})
+    _work(job, _grid(wanted, config, service))
+    return _result(job, pages)
+
+
+def pages_for_model(local: Converted, config: DracConfig) -> list[int]:
+    """Which pages go to the model: all with ink, or with `auto` those that need pixels."""
+    inked = [p for p in local.report.pages if not p.blank]
+    if config.convert.mode == "model":
+        return [p.page for p in inked]
+    least = config.model.auto_confidence
+    return [p.page for p in inked if p.error or "ocr" in p.reader.lower() or p.confidence < least]
+
+
+def _grid(wanted: Sequence[int], config: DracConfig, service: ModelService) -> list[tuple[int, ...]]:
+    """Batches of neighbouring pages, as long as a call may be."""
+    most = min(config.model.pages_per_call, service.capabilities.images_per_call) if wanted else 1
+    out: list[tuple[int, ...]] = []
+    for n in wanted:
+        if out and len(out[-1]) < most and out[-1][-1] == n - 1:
+            out[-1] += (n,)
+        else:
+            out.append((n,))
+    return out
+
+
+def _work(job: _Job, grid: list[tuple[int, ...]]) -> None:
+    """Get all pages of the grid. Batches go out together where the pages before them can be read
+    locally; after a page that cannot, a batch waits for the one before it."""
+    blind = {p.page for p in job.local.report.pages if p.error}
+    todo = deque(grid)
+    waiting: deque[_Batch] = deque()
+    flying: dict[Future[Answer], _Batch] = {}
+    stopped: Exception | None = None
+    pool = ThreadPoolExecutor(job.config.model.calls_in_parallel)
+    try:
+        while todo or waiting or flying:
+            while stopped is None and len(flying) < job.config.model.calls_in_parallel:
+                busy = bool(flying or waiting)
+                if waiting:
+                    batch = waiting.popleft()
+                elif todo and not (busy and blind.intersection(range(1, todo[0][0]))):
+                    batch = _unpaid(job, todo.popleft())
+                    if batch is None:
+                        continue
+                else:
+                    break
+                flying[pool.submit(_ask, job, batch)] = batch
+            if not flying:
+                break
+            # the checks read the PDF, which only one thread may: this one
+            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            for future in done:
+                batch = flying.pop(future)
+                try:
+                    waiting.extend(_take(job, batch, future))
+                except DocumentError as e:
+                    stopped = stopped or e
+            if stopped is not None and not flying:
+                raise stopped
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _unpaid(job: _Job, pages: tuple[int, ...]) -> _Batch | None:
+    """The batch of those pages that no kept result answers; None if all are there."""
+    carried = _carried(job, pages[0])
+    missing = []
+    for n in pages:
+        kept = job.results.get(_key(job, n, carried))
+        if kept is None:
+            missing.append(n)
+        else:
+            job.made[n] = kept["markdown"]
+            job.reused.add(n)
+    found = [n for n in pages if n not in missing]
+    if found:
+        job.service.ledger.reused(_purpose(job, found), job.service.client.provider, job.service.model)
+    return _Batch(tuple(missing), carried, _carried(job, missing[0])) if missing else None
+
+
+def _carried(job: _Job, page: int) -> Carried:
+    """From the pages before `page`: as read locally, else as the model has read them by now."""
+    parts = []
+    for state in job.local.report.pages:
+        if state.page >= page:
+            break
+        if state.error and state.page in job.made:
+            parts.append(job.made[state.page])
+        elif state.page in job.texts:
+            parts.append(job.local.markdown[slice(*job.texts[state.page])])
+    return carry("\n\n".join(parts))
+
+
+def _key(job: _Job, page: int, carried: Carried) -> str:
+    """A page's result depends on its image and, for the names of columns, on the table that may go
+    on. The outline is left out: a heading changed on page 1 must not cost page 400 again."""
+    grounding = _grounding(job, page)
+    own = job.config.model.output().model_dump_json()
+    return key_of(
+        job.images[page].read_bytes(), job.prompt.version, own, "\n".join(carried.header), grounding
+    )
+
+
+def _grounding(job: _Job, page: int) -> str:
+    if not job.config.model.grounding or page not in job.texts:
+        return ""
+    return job.local.markdown[slice(*job.texts[page])]
+
+
+def _purpose(job: _Job, pages: Sequence[int]) -> Purpose:
+    unit = f"page {pages[0]}" if len(pages) == 1 else "pages " + ",".join(map(str, pages))
+    return Purpose(job.document, STAGE, unit, job.prompt.version, len(pages))
+
+
+def _ask(job: _Job, batch: _Batch) -> Answer:
+    parts: list[str | ImagePart] = []
+    if told := batch.told.told():
+        parts.append(told)
+    for n in batch.pages:
+        if text := _grounding(job, n):
+            parts.append(f"The text layer of page {n}, for its spelling only:\n{text}")
+        parts += [f"Page {n}", ImagePart(job.images[n].read_bytes())]
+    request = Request(
+        tuple(parts),
+        system=job.prompt.text,
+        max_tokens=job.config.model.conversion_tokens,
+        temperature=job.config.model.temperature,
+        metadata={"document": job.document, "stage": STAGE},
+    )
+    return job.service.call(request, _purpose(job, batch.pages))
+
+
+def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
+    """Keep the pages that are good; what to ask for next in place of the others."""
+    try:
+        answer = future.result()
+    except RequestRefused as e:
+        return _again(job, batch, dict.fromkeys(batch.pages, str(e)))
+    pages = read_reply(answer.reply, batch.pages, job.prompt.lines())
+    wrong = check_pages(job.pdf, pages.good, job.local, batch.told.header, job.config.model)
+    bad = {**pages.bad, **wrong}
+    for n, text in pages.good.items():
+        if n not in wrong:
+            job.made[n] = text
+            value = {"markdown": text, "model": job.service.model, "prompt": job.prompt.version}
+            job.results.put(_key(job, n, batch.grid), value)
+    verdict = "; ".join(f"page {n}: {why}" for n, why in sorted(bad.items()))
+    job.service.ledger.judge(answer.number, verdict or "accepted")
+    return _again(job, batch, bad)
+
+
+def _again(job: _Job, batch: _Batch, bad: dict[int, str]) -> list[_Batch]:
+    left = [n for n in batch.pages if n in bad]
+    if len(batch.pages) > 1:
+        half = (len(left) + 1) // 2
+        halves = [tuple(part) for part in (left[:half], left[half:]) if part]
+        return [_Batch(part, batch.grid, _carried(job, part[0])) for part in halves]
+    if left and batch.tries + 1 < SINGLE_TRIES:
+        return [_Batch(batch.pages, batch.grid, batch.told, batch.tries + 1)]
+    job.failed.update({n: bad[n] for n in left})
+    return []
+
+
+def _result(job: _Job, asked: Sequence[int]) -> tuple[Converted, Tally]:
+    states = {p.page: p for p in job.local.report.pages}
+    sources = dict.fromkeys(states, job.local)
+    model = job.service.model
+    report = ConversionReport(
+        converter=f"model {model} ({job.prompt.version}), {job.local.report.converter}",
+        dropped=[d for d in job.local.report.dropped if d.page not in job.made],
+        warnings=list(job.local.report.warnings),
+    )
+    for n, state in states.items():
+        if n in job.made:
+            reason = "converted before" if n in job.reused else "converted by the model"
+            made = PageReport(page=n, reader=model, reason=reason)
+            if "ocr" in state.reader.lower() and n in job.texts:
+                unsure = unread(job.made[n], job.local.markdown[slice(*job.texts[n])])
+                if unsure:
+                    made.warnings.append(f"numbers that OCR did not read: {', '.join(unsure[:10])}")
+            report.pages.append(made)
+        elif n in job.failed:
+            if state.error:
+                sources[n] = _read_locally(job, n)
+                state = next((p for p in sources[n].report.pages if p.page == n), state)
+            why = f"the model's page was refused ({job.failed[n]}); read locally: {state.reason}"
+            report.pages.append(state.model_copy(update={"reason": why}))
+            report.warnings.append(f"page {n}: {why}")
+        else:
+            report.pages.append(state)
+    tally = Tally(
+        by_model=len(job.made),
+        reused=len(job.reused),
+        fallback=len(job.failed),
+        spared=sum(not p.blank for p in states.values()) - len(asked),
+    )
+    return compose(job.made, sources, report), tally
+
+
+def _read_locally(job: _Job, page: int) -> Converted:
+    """The page by the local converter with all it has."""
+    return convert_pdf(job.pdf, job.config.convert, pages=range(page - 1, page))
+
+
+def local_reading(
+    pdf: Path, config: DracConfig, convert: Callable[..., Converted] = convert_pdf
+) -> Converted:
+    """The local converter's reading, which the model's is built on. OCR is for the model to spare where
+    every page goes to it, and runs only for pages that come back."""
+    if config.convert.mode == "model":
+        return convert(pdf, config.convert.model_copy(update={"ocr": False}))
+    return convert(pdf, config.convert)

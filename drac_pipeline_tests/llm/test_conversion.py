@@ -1,0 +1,193 @@
+"""Pages by a model: the real client at the double that sees, with every fault it knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pymupdf
+import pytest
+
+from drac_pipeline.config import ConvertConfig, DracConfig
+from drac_pipeline.convert.vlm import convert_by_model, local_reading, pages_for_model
+from drac_pipeline.llm.doubles import Brain, Double, FaultPlan, page_table
+from drac_pipeline.llm.doubles.faults import TEXT_FAULTS
+from drac_pipeline.llm.doubles.pages import image_hash
+from drac_pipeline.llm.protocol import ModelUnavailable
+from drac_pipeline.llm.service import ModelService
+from drac_pipeline.model import Converted, Element
+from drac_pipeline.parse import parse_markdown
+from drac_pipeline.render import render_pages
+from drac_pipeline_tests.convert.pages import Doc
+
+Make = Callable[..., ModelService]
+
+
+XS = (72, 220, 360)
+CHAPTERS = (
+    "Start",
+    "Daily work",
+    "Oil and grease",
+    "Winter",
+    "Faults",
+    "Spare parts",
+    "Warranty of the maker",
+)
+
+
+def manual(root: Path, n_pages: int, name: str = "manual.pdf") -> Path:
+    """A chapter a page: heading, paragraph, ruled table, paragraph."""
+    doc = Doc()
+    for n in range(1, n_pages + 1):
+        if n > 1:
+            doc.new_page()
+        doc.heading(CHAPTERS[n - 1])
+        doc.paragraph(
+            f"Chapter {n} of the manual tells how pump number 77{n}0 is started and stopped, and what",
+            f"it costs in the year 20{n}1 in all of the countries where it is sold.",
+        )
+        doc.rule(66, 500)
+        doc.row(XS, "Name", "Pressure", "Price", font="hebo")
+        for i in range(1, 5):
+            doc.rule(66, 500).row(XS, f"Pump {n}{i}", f"{n}{i}7 bar", f"EUR {n},{i}50")
+        doc.rule(66, 500)
+        doc.y += 20
+        doc.paragraph(f"Call extension 4{n}88 with questions about chapter {n} before you open the valve.")
+    path = root / name
+    path.write_bytes(doc.bytes())
+    return path
+
+
+class Case:
+    """A document of 7 pages, its images, and what the double knows of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.pdf = manual(root, 7)
+        pages = render_pages(self.pdf, root / "images", DracConfig().render)
+        self.images = {p.page: p.path for p in pages if p.path}
+        self.table = page_table([self.pdf])
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    return Case(tmp_path_factory.mktemp("case"))
+
+
+def convert(case: Case, service: ModelService, mode: str = "model"):
+    config = DracConfig(convert=ConvertConfig.model_validate({"mode": mode}), model=service.config)
+    local = local_reading(case.pdf, config)
+    pages = pages_for_model(local, config)
+    return convert_by_model(case.pdf, case.images, local, pages, config, service, "manual.pdf")
+
+
+def rows_of(converted: Converted) -> list[Element]:
+    elements = parse_markdown(converted.markdown, converted.spans)
+    return [e for e in elements if e.kind == "table_row"]
+
+
+def sentences(markdown: str) -> list[str]:
+    return re.findall(r"Name: .*", markdown)
+
+
+def double(case: Case, *script: str, **more) -> Double:
+    more.setdefault("faults", FaultPlan(script=list(script)))
+    return Double(Brain(case.table), **more)
+
+
+def test_pages_come_from_the_model_in_batches(case: Case, service: Make):
+    with double(case) as server:
+        model = service(server)
+        converted, tally = convert(case, model)
+        assert (server.requests, server.pages) == (2, 7)
+    assert (tally.by_model, tally.fallback) == (7, 0)
+    assert [p.reader for p in converted.report.pages] == ["google.gemma-3-27b-it"] * 7
+    assert [(r["unit"], r["verdict"]) for r in sorted(model.ledger.records(), key=lambda r: r["unit"])] == [
+        ("pages 1,2,3,4,5", "accepted"),
+        ("pages 6,7", "accepted"),
+    ]
+    elements = parse_markdown(converted.markdown, converted.spans)
+    rows = rows_of(converted)
+    assert len(rows) == 28
+    assert rows[5].text == "Name: Pump 22; Pressure: 227 bar; Price: EUR 2,250."
+    assert [t.header for t in converted.tables] == [[["Name"], ["Pressure"], ["Price"]]] * 7
+    assert [e.page_start for e in elements if e.kind == "heading"] == list(range(1, 8))
+
+
+@pytest.mark.parametrize("fault", TEXT_FAULTS)
+def test_every_fault_is_found_and_the_document_is_whole(fault: str, case: Case, service: Make):
+    with double(case, fault, fault) as server:
+        model = service(server)
+        converted, tally = convert(case, model)
+    assert tally.by_model + tally.fallback == 7
+    assert [int(n) for n in re.findall(r"<!-- page (\d+) -->", converted.markdown)] == list(range(1, 8))
+    assert len(sentences(converted.markdown)) == len(set(sentences(converted.markdown))) == 28
+    assert sorted(re.findall(r"\d+", converted.markdown)) == sorted(
+        re.findall(r"\d+", local_reading(case.pdf, DracConfig()).markdown)
+    )
+    assert [r["verdict"] for r in model.ledger.records()].count("accepted") < len(model.ledger.records())
+
+
+@pytest.mark.parametrize("fault", ["refusal", "invented digit", "loop", "filtered"])
+def test_a_model_that_only_errs_leaves_the_local_reading(fault: str, case: Case, service: Make):
+    with double(case, faults=FaultPlan(rate=1.0, kinds=(fault,))) as server:
+        converted, tally = convert(case, service(server))
+    assert tally.fallback > 1  # pages before the fault in a batch are good
+    assert converted.markdown == local_reading(case.pdf, DracConfig()).markdown
+    refused = [p for p in converted.report.pages if "the model's page was refused" in p.reason]
+    assert len(refused) == tally.fallback
+    assert len(rows_of(converted)) == 28
+
+
+def test_what_is_finished_is_not_paid_again(case: Case, service: Make):
+    with double(case) as server:
+        first, _ = convert(case, service(server))
+        again, tally = convert(case, service(server))
+        assert server.requests == 2
+    assert tally.reused == 7
+    assert again.markdown == first.markdown
+
+
+def test_an_outage_keeps_what_came_before_it(case: Case, service: Make):
+    with double(case, "", *["unavailable"] * 3) as server:
+        with pytest.raises(ModelUnavailable):
+            convert(case, service(server, attempts=3, calls_in_parallel=1))
+        assert server.pages == 5 + 3 * 2
+        before = server.pages
+        _, tally = convert(case, service(server, calls_in_parallel=1))
+        assert server.pages - before == 2
+    assert (tally.by_model, tally.reused) == (7, 5)
+
+
+def test_a_faulty_batch_is_asked_for_in_halves(case: Case, service: Make):
+    with double(case, "refusal") as server:
+        model = service(server, calls_in_parallel=1)
+        convert(case, model)
+    assert [r["unit"] for r in model.ledger.records()] == [
+        "pages 1,2,3,4,5",
+        "pages 1,2,3",
+        "pages 4,5",
+        "pages 6,7",
+    ]
+
+
+def test_auto_sends_only_pages_that_need_pixels(tmp_path: Path, service: Make):
+    with pymupdf.open(manual(tmp_path, 2, "a.pdf")) as doc:
+        pixels = doc[1].get_pixmap(dpi=100)
+        scan = doc.new_page(2)
+        scan.insert_image(scan.rect, pixmap=pixels)
+        doc.save(tmp_path / "b.pdf")
+    rendered = render_pages(tmp_path / "b.pdf", tmp_path / "images", DracConfig().render)
+    images = {p.page: p.path for p in rendered if p.path}
+    brain = Brain({image_hash(images[3].read_bytes()): "# Chapter 2\n\nRead by the model."})
+    # the local reading of the scan stays an error, which is one of the reasons to ask
+    with Double(brain) as server:
+        model = service(server)
+        drac = DracConfig(convert=ConvertConfig(mode="auto", ocr=False), model=model.config)
+        local = local_reading(tmp_path / "b.pdf", drac)
+        pages = pages_for_model(local, drac)
+        converted, tally = convert_by_model(tmp_path / "b.pdf", images, local, pages, drac, model, "b.pdf")
+        assert server.pages == 1
+    assert (pages, tally.by_model, tally.spared) == ([3], 1, 2)
+    assert converted.markdown.endswith("<!-- page 3 -->\n\n# Chapter 2\n\nRead by the model.\n")
+    assert len(rows_of(converted)) == 8

@@ -214,3 +214,27 @@ def test_prose_between_two_separator_rules_is_no_table():
     doc.y += 24
     doc.paragraph(*FILLER)
     assert not doc.convert().tables
+
+
+def test_two_narrow_tables_under_headings_at_the_margin_stay_apart():
+    doc = Doc()
+    for name, price in (("Brook", "120"), ("Tarn", "4,500")):
+        doc.heading(name, size=13)
+        y = doc.y
+        doc.rule(240, 380, y=y - 12).row((242, 330), "Unit", "Price").rule(240, 380, y=y + 4)
+        doc.y += 4
+        doc.row((242, 330), "each", price).row((242, 330), "pack", price + "0").rule(240, 380, y=doc.y - 8)
+        doc.y += 30
+    out = doc.convert()
+    assert [len(t.rows) for t in out.tables] == [2, 2]
+    assert blocks(out)[:4] == ["# Brook", "Unit: each; Price: 120.", "Unit: pack; Price: 1200.", "# Tarn"]
+
+
+def test_running_text_in_a_box_is_no_table():
+    doc = Doc().paragraph(*FILLER)
+    top = doc.y - 12
+    doc.paragraph(*FILLER, *FILLER)
+    bottom = doc.y - 14
+    doc.rule(68, 520, y=top).rule(68, 520, y=bottom).upright(68, top, bottom).upright(520, top, bottom)
+    out = doc.convert()
+    assert not out.tables and blocks(out)[1] == " ".join(FILLER * 2)

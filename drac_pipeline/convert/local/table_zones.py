@@ -54,7 +54,7 @@ def ruled_tables(page: PageText, segments: list[Segment]) -> list[Draft]:
     for i, first in enumerate(rules):
         if i in used:
             continue
-        chain = _chain(rules, i, segments, used)
+        chain = _chain(rules, i, segments, used, page.v_rules)
         draft = _draft(page, [rules[k] for k in chain], segments, taken)
         if draft is None:
             continue
@@ -66,7 +66,9 @@ def ruled_tables(page: PageText, segments: list[Segment]) -> list[Draft]:
     return out
 
 
-def _chain(rules: list[Rule], i: int, segments: list[Segment], used: set[int]) -> list[int]:
+def _chain(
+    rules: list[Rule], i: int, segments: list[Segment], used: set[int], v_rules: list[Rule]
+) -> list[int]:
     """Indexes of rules below rule i that frame one table with it."""
     chain = [i]
     last = rules[i]
@@ -75,13 +77,22 @@ def _chain(rules: list[Rule], i: int, segments: list[Segment], used: set[int]) -
         if k in used or abs(rule.x0 - rules[i].x0) > 6 or abs(rule.x1 - rules[i].x1) > 6:
             continue
         between = _between(segments, last.y0, rule.y0, rule)
-        if between is None:
+        if between is None or (not between and _parted(last, rule, v_rules)):
             break
         if rule.y0 - last.y0 > 3 and between and not _tabular(between, last, rule):
             break
         chain.append(k)
         last = rule
     return chain
+
+
+def _parted(top: Rule, bottom: Rule, v_rules: list[Rule]) -> bool:
+    """Free space between two rules, with no side to hold it: one table ends, another begins."""
+    if bottom.y0 - top.y0 < 14:
+        return False
+    return not any(
+        v.y0 < top.y0 + 3 and v.y1 > bottom.y0 - 3 and top.x0 - 4 <= v.x0 <= top.x1 + 4 for v in v_rules
+    )
 
 
 def _between(segments: list[Segment], top: float, bottom: float, rule: Rule) -> list[Segment] | None:

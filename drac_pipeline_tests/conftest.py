@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def write_pdf(path: Path, *pages: str) -> Path:
     for html in pages:
         page = doc.new_page(width=595, height=842)
         page.insert_htmlbox(
-            page.rect + (60, 60, -60, -60), html, css="body{font-family:sans-serif;font-size:11px}"
+            pymupdf.Rect(60, 60, 535, 782), html, css="body{font-family:sans-serif;font-size:11px}"
         )
     doc.save(path, no_new_id=True, garbage=3, deflate=True)
     doc.close()
@@ -39,6 +40,28 @@ def corpus(tmp_path: Path) -> Path:
     )
     write_pdf(root / "two pages.pdf", "<h1>First</h1><p>Alpha one.</p>", "<h1>Second</h1><p>Beta two.</p>")
     return root
+
+
+@pytest.fixture
+def effort() -> Callable[[Callable[[], object]], int]:
+    """Counts the calls, Python's and C's, that running something takes: the same figure on any
+    machine under any load, and so a fit measure of how work grows with size."""
+
+    def measure(run: Callable[[], object]) -> int:
+        calls = 0
+
+        def count(_frame: object, event: str, _arg: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    return measure
 
 
 @pytest.fixture

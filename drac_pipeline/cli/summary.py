@@ -58,7 +58,8 @@ def print_summary(console: Console, home: Home, summary: Summary, seconds: float
         console.print(table)
     if summary.crashed:
         console.print("[bold red]The run ended with an error of its own;[/] see its log in the Dagster UI.")
-    unchanged = summary.found.unchanged if summary.found else 0
+    touched = failures.keys() | summary.outcomes.keys()
+    unchanged = sum(k not in touched for k in summary.found.keys) if summary.found else 0
     good = sum(not o.failure for o in summary.outcomes.values())
     console.print(
         f"{good} done, {unchanged} unchanged, {len(failures)} failed in {seconds:.1f} s"

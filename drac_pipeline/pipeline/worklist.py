@@ -40,12 +40,13 @@ class Work:
 
 @dataclass
 class WorkList:
-    """What a look at the source found. `work` holds the documents that need something,
-    `unchanged` counts those that do not, `unreadable` the files that could not be read and why,
+    """What a look at the source found. `keys` are its documents, `work` holds those that
+    need something, `unchanged` counts those that do not, `unreadable` the files that could not be read and why,
     `skipped` paths passed over that deserve a word, `gone` the keys of this source that the
     home knows and the source no longer has."""
 
     source: Path
+    keys: list[str] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
     unchanged: int = 0
     unreadable: dict[str, DocumentError] = field(default_factory=dict)
@@ -55,7 +56,7 @@ class WorkList:
     @property
     def n_documents(self) -> int:
         """Documents in the source."""
-        return len(self.work) + self.unchanged + len(self.unreadable)
+        return len(self.keys)
 
 
 def find_work(
@@ -70,10 +71,11 @@ def find_work(
     with FingerprintCache(home.fingerprint_cache) as cache:
         folder = FolderSource(source, config.source, cache)
         entries = folder.list()
-        home.remember_source(source)
-        found = WorkList(folder.root, skipped=[f"{s.path}: {s.reason}" for s in folder.skipped])
+        skipped = [f"{s.path}: {s.reason}" for s in folder.skipped]
+        found = WorkList(folder.root, keys=[e.key for e in entries], skipped=skipped)
         known = {m.document_key: m for m in home.store.manifests()}
-        _refuse_collisions(folder.root, [e.key for e in entries], known)
+        _refuse_collisions(folder.root, found.keys, known)
+        home.remember_source(source)
         for entry in entries:
             if on_document:
                 on_document(entry.key)
@@ -87,7 +89,7 @@ def find_work(
                 found.work.append(work)
             else:
                 found.unchanged += 1
-    listed = {e.key for e in entries}
+    listed = set(found.keys)
     if not folder.is_single_file:
         root = path_text(folder.root)
         found.gone = sorted(k for k, m in known.items() if k not in listed and m.source.root == root)

@@ -68,7 +68,7 @@ def _descendants(root: int) -> list[int]:
 
 def _works_on(pid: int, home: Home) -> bool:
     try:
-        return any(str(home.path) in os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir())
+        return any(str(home.path) in str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir())
     except OSError:
         return False
 

@@ -203,6 +203,7 @@ def test_a_key_of_another_source_is_not_taken_over(home, corpus, tmp_path, make_
     make_pdf(tmp_path / "second" / "manual.pdf", "<p>Not the pump.</p>")
     with pytest.raises(DracError, match=r"already mean documents of .*corpus"):
         find_work(home, tmp_path / "second", home.config)
+    assert home.sources() == [corpus]
 
 
 def test_a_source_that_moved_keeps_its_work(home, corpus, tmp_path):

@@ -125,7 +125,7 @@ def test_writers_of_different_stages_lose_nothing_of_each_other(tmp_path):
     assert {s: r.version for s, r in manifest.stages.items()} == {"one": "v19", "two": "v19", "three": "v19"}
 
 
-def test_a_path_that_is_not_utf8_survives_the_manifest(tmp_path):
+def test_a_path_that_is_not_utf8_survives_the_manifest():
     path = Path("/corpus/caf\udce9 100%.pdf")
     document = SourceDocument("caf%E9 100%.pdf", path, "f" * 64, 1)
     source = SourceRecord.of(Path("/corpus"), document)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
+import re
 
 import pytest
 
 from drac_pipeline.config import ConvertConfig
+from drac_pipeline.convert.leftovers import find_table_syntax
 from drac_pipeline.errors import CorruptDocument, DocumentError, EmptyDocument
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.web import convert_html, convert_markdown_source, convert_text
@@ -34,27 +35,24 @@ PAGES = {
 }
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_read_in_bounded_time(name: str) -> None:
-    begun = time.process_time()
     done = convert_html(PAGES[name].encode(), ConvertConfig())
-    assert time.process_time() - begun < 8
     assert "inner" in done.markdown
     assert done.markdown.rstrip().endswith("end")
     assert len(done.report.dropped) < 1_000
 
 
-def test_double_the_page_double_the_time() -> None:
+def test_work_grows_with_the_page_and_not_faster(effort) -> None:
     part = "<h2>T</h2><p>Some text <a href=/x>here</a>.</p><ul><li>a<li>b</ul>"
     part += "<table><tr><th>A<th>B<tr><td>1<td>2</table>"
 
-    def seconds(n: int) -> float:
-        begun = time.process_time()
-        convert_html((part * n).encode(), ConvertConfig())
-        return time.process_time() - begun
+    def work(n: int) -> int:
+        return effort(lambda: convert_html((part * n).encode(), ConvertConfig()))
 
-    seconds(50)
-    assert seconds(2_400) < 10 * max(seconds(400), 0.05)
+    work(10)  # what is compiled and cached once
+    assert work(800) < 5 * work(200)
 
 
 def test_entity_bombs_are_not_expanded() -> None:
@@ -109,11 +107,11 @@ MARKDOWN = {
 }
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", MARKDOWN)
 def test_markdown_is_read_in_bounded_time(name: str) -> None:
-    begun = time.process_time()
-    convert_markdown_source(MARKDOWN[name].encode(), ConvertConfig())
-    assert time.process_time() - begun < 8
+    done = convert_markdown_source(MARKDOWN[name].encode(), ConvertConfig())
+    assert not find_table_syntax(done.markdown)
 
 
 TEXTS = {
@@ -131,8 +129,9 @@ TEXTS = {
 }
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", TEXTS)
 def test_text_is_read_in_bounded_time(name: str) -> None:
-    begun = time.process_time()
-    convert_text(TEXTS[name].encode(), ConvertConfig())
-    assert time.process_time() - begun < 8
+    done = convert_text(TEXTS[name].encode(), ConvertConfig())
+    letters = re.sub(r"[^a-z0-9]", "", TEXTS[name])
+    assert len(re.sub(r"[^a-z0-9]", "", done.markdown)) >= len(letters)

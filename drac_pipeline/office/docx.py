@@ -254,8 +254,8 @@ class Docx:
                 self.reading.take(kind)
             else:
                 box.remove(holder)
-                if text and text not in seen:
-                    self.reading.leave(text, "running header" if kind == "header" else "running footer")
+                # what is printed of it is reported page by page
+                self.reading.running = self.reading.running or bool(text)
             seen.add(text)
 
     def _level(self) -> None:

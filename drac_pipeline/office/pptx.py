@@ -148,14 +148,15 @@ class Pptx:
     def _shape(self, shape: Node, slide: _Slide) -> None:
         kind, index = _placeholder(shape)
         if kind in _FURNITURE:
-            self.reading.leave(_words(shape), "page number" if kind == "sldNum" else "running footer")
+            reason = "page number" if kind == "sldNum" else "running footer"
+            self.reading.leave(_words(shape), reason, len(self.reading.slides))
             return
         if shape.tag == f"{P}graphicFrame":
             self._frame(shape, slide)
         elif shape.tag == f"{P}pic":
             named = shape.find(f"{P}nvPicPr/{P}cNvPr")
             described = " ".join((named.get("descr") or "").split()) if named is not None else ""
-            self.reading.leave(described, "image")
+            self.reading.leave(described, "image", len(self.reading.slides))
         body = shape.find(f"{P}txBody")
         if body is not None:
             self._text(body, slide, self._styles(body, slide, kind, index))

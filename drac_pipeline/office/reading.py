@@ -10,13 +10,14 @@ from drac_pipeline.office.package import Node
 from drac_pipeline.office.page import Piece
 from drac_pipeline.office.styles import Style
 
-_MAX_REPORTED = 500
+_MAX_REPORTED = 5_000
 
 
 @dataclass
 class Reading:
     """`root` is an HTML tree; `paragraphs` those without a heading's style, in order; `taken` counts
-    what a policy let in; `slides` holds the box of each printed slide."""
+    what a policy let in; `slides` holds the box of each printed slide;
+    `running` says that headers or footers were left out."""
 
     root: Node = None
     dropped: list[Dropped] = field(default_factory=list)
@@ -24,6 +25,7 @@ class Reading:
     warnings: list[str] = field(default_factory=list)
     paragraphs: list[tuple[Node, Style, list[Piece]]] = field(default_factory=list)
     slides: list[Node] = field(default_factory=list)
+    running: bool = False
 
     def leave(self, text: str, reason: DropReason, page: int = 0) -> None:
         """Report a text that is left out."""

@@ -7,6 +7,7 @@ gives much less text than its print (a document of a kind we misread), the print
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from drac_pipeline.office.docx import read_docx
 from drac_pipeline.office.fakes import promote
 from drac_pipeline.office.missing import missing_warning, missing_words
 from drac_pipeline.office.package import Package
+from drac_pipeline.office.pictures import Merged, Pictures, merge, read_pictures
 from drac_pipeline.office.places import Print, letters_of, read_print
 from drac_pipeline.office.pptx import read_pptx
 from drac_pipeline.office.reading import Reading
@@ -30,6 +32,7 @@ from drac_pipeline.web.writer import Writer
 VERSION = 1
 _READERS: dict[str, Callable[[Package, ConvertConfig], Reading]] = {"docx": read_docx, "pptx": read_pptx}
 OWN_FORMATS = frozenset(_READERS)
+_COUNTED = re.compile(r"[#\s-]*(?:[\w.()]{1,12}\s+)?")
 _ENOUGH = 0.5  # share of the print's letters that the file has to give
 
 
@@ -46,7 +49,8 @@ def convert_office(
         promote(reading)
     with pymupdf.open(pdf) as document:
         printed = read_print(document)
-    converted = _write(reading, printed)
+        pictures = read_pictures(document, config)
+    converted = _write(reading, printed, pictures)
     if len(printed.letters) > 200 and len(letters_of(converted.markdown)) < _ENOUGH * len(printed.letters):
         return _printed(by_print, "the file itself gave less text than its print")
     read = " ".join([converted.markdown, *(d.text for d in converted.report.dropped)])
@@ -65,7 +69,7 @@ def _has_headings(reading: Reading) -> bool:
     return any(next(reading.root.iter(f"h{n}"), None) is not None for n in range(1, 7))
 
 
-def _write(reading: Reading, printed: Print) -> Converted:
+def _write(reading: Reading, printed: Print, pictures: Pictures) -> Converted:
     facts = count_facts(reading.root)
     writer = Writer()
     pages: list[int | None] = []  # of the spans: the slide's page, None where it is to be found
@@ -79,19 +83,31 @@ def _write(reading: Reading, printed: Print) -> Converted:
     n_pages = len(printed.pages) - 1
     converted = writer.converted(f"office/{VERSION}", dropped, reading.warnings)
     spans = _placed(writer.spans, converted.tables, pages, printed, converted.markdown)
-    converted.markdown, converted.spans, chars = _paged(converted.markdown, spans, pages, n_pages)
+    if reading.running:
+        for page, text, above in printed.outside():
+            reading.leave(text, "running header" if above else "running footer", page)
+    merged = merge(Merged(converted.markdown, spans, pages, converted.tables), pictures.pages)
+    converted.tables = merged.tables
+    converted.markdown, converted.spans, chars = _paged(merged.markdown, merged.spans, merged.pages, n_pages)
     report = converted.report
+    report.dropped = reading.dropped
     report.taken = [f"{n} {what}{'' if n == 1 else 's'}" for what, n in reading.taken.items()]
-    report.pages = [
-        PageReport(
+    with_text = {p.page for p in pictures.pages}
+    for n in range(1, n_pages + 1):
+        page = PageReport(
             page=n,
             reader="file",
             reason="the document's own file says what stands on the page",
             n_chars=chars.get(n, 0),
             blank=not chars.get(n) and printed.pages[n] == printed.pages[n - 1],
         )
-        for n in range(1, n_pages + 1)
-    ]
+        if (seen := pictures.reports.get(n)) is not None:
+            page.warnings = [*seen.warnings, *([seen.error] if seen.error else [])]
+            if n in with_text:
+                page.reader, page.confidence = "file, ocr", seen.confidence
+                page.reason += "; text in pictures was read by OCR"
+            page.blank = page.blank and seen.blank
+        report.pages.append(page)
     return converted
 
 
@@ -112,8 +128,8 @@ def _placed(
             row = table.rows[span.row] if table is not None and span.row is not None else None
             if row is not None and any(row.cells):
                 ranges = printed.find_cells(_once(row.cells), page)
-            elif (found := printed.find(markdown[span.start : span.end], page)) is not None:
-                ranges = [found]
+            else:
+                ranges = _found(printed, markdown[span.start : span.end], page)
         boxes = printed.boxes(ranges)
         if table is not None and span.row is not None and boxes:
             table.rows[span.row].page = boxes[0].page
@@ -122,6 +138,11 @@ def _placed(
             table.rows[span.row].page = page
         out.append(span.model_copy(update={"boxes": boxes}))
     return out
+
+
+def _found(printed: Print, text: str, page: int | None) -> list[tuple[int, int]]:
+    """Numbers that we count and those that are printed may differ."""
+    return printed.find(text, page) or printed.find(_COUNTED.sub("", text, count=1), page)
 
 
 def _once(cells: Sequence[str]) -> list[str]:

@@ -41,8 +41,8 @@ class Work:
 @dataclass
 class WorkList:
     """What a look at the source found. `keys` are its documents, `work` holds those that
-    need something, `unchanged` counts those that do not, `unreadable` the files that could not be read and why,
-    `skipped` paths passed over that deserve a word, `gone` the keys of this source that the
+    need something, `unchanged` counts those that do not, `unreadable` the files that could
+    not be read and why, `skipped` paths passed over that deserve a word, `gone` the keys of this source that the
     home knows and the source no longer has."""
 
     source: Path

@@ -200,11 +200,28 @@ class ModelConfig(_Settings):
         default="", description="whose prices: a provider of genai-prices; empty: aws or openai"
     )
 
-    def output(self) -> BaseModel:
-        """What of these settings bears on the results: their part of a stage's identity."""
-        names = {"provider", "model", "plan_model", "guardrail_id", "guardrail_version", "temperature"}
-        names |= {"grounding", "plan_format", "min_recall", "min_precision", "foreign_values"}
-        names |= {"auto_confidence", "pages_per_call"}
+    def for_pages(self) -> BaseModel:
+        """What of these settings bears on a page's result: it is kept by them."""
+        names = {"provider", "model", "guardrail_id", "guardrail_version", "temperature", "grounding"}
+        return self._part(names | {"min_recall", "min_precision", "foreign_values"})
+
+    def for_conversion(self) -> BaseModel:
+        """What bears on converted documents: part of their stage's identity."""
+        return _Identity(
+            settings={
+                **self.for_pages().model_dump()["settings"],
+                "auto_confidence": self.auto_confidence,
+                "pages_per_call": self.pages_per_call,
+            }
+        )
+
+    def for_plans(self) -> BaseModel:
+        """What bears on plans."""
+        names = {"provider", "guardrail_id", "guardrail_version", "temperature", "plan_format"}
+        model = {"model": self.plan_model or self.model}
+        return _Identity(settings={**self._part(names).settings, **model})
+
+    def _part(self, names: set[str]) -> _Identity:
         return _Identity(settings=self.model_dump(mode="json", include=names))
 
 

@@ -194,7 +194,7 @@ def _key(job: _Job, page: int, carried: Carried) -> str:
     """A page's result depends on its image and, for the names of columns, on the table that may go
     on. The outline is left out: a heading changed on page 1 must not cost page 400 again."""
     grounding = _grounding(job, page)
-    own = job.config.model.output().model_dump_json()
+    own = job.config.model.for_pages().model_dump_json()
     return key_of(
         job.images[page].read_bytes(), job.prompt.version, own, "\n".join(carried.header), grounding
     )

@@ -136,8 +136,8 @@ def _plan_section(job: _Job, section: Section) -> tuple[Plan | None, str, list[s
         return Plan([[1]]) if n else None, "trivial", []
     request = plan_request(lines, job.config)
     purpose = Purpose(job.document, STAGE, f"section {section.id}", job.prompt.version)
-    own = job.config.model.output().model_dump_json()
-    key = key_of(job.prompt.version, own, job.service.model, request.system, "\n".join(lines))
+    own = job.config.model.for_plans().model_dump_json()
+    key = key_of(job.prompt.version, own, request.system, "\n".join(lines))
     kept = job.results.get(key)
     if kept is not None:
         job.service.ledger.reused(purpose, job.service.client.provider, job.service.model)

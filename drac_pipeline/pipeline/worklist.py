@@ -40,10 +40,13 @@ class Work:
 
 @dataclass
 class WorkList:
-    """What a look at the source found. `keys` are its documents, `work` holds those that
-    need something, `unchanged` counts those that do not, `unreadable` the files that could
-    not be read and why, `skipped` paths passed over that deserve a word, `gone` the keys of this source that the
-    home knows and the source no longer has."""
+    """What a look at the source found.
+
+    `keys` are its documents; `work` holds those that need something and `unchanged` counts
+    those that do not; `unreadable` are files that could not be read and why; `skipped` are
+    paths passed over that deserve a word; `gone` are keys of this source that the home knows
+    and the source no longer has.
+    """
 
     source: Path
     keys: list[str] = field(default_factory=list)

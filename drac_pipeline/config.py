@@ -10,7 +10,7 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -20,7 +20,11 @@ CONFIG_FILE = "drac.toml"
 
 
 class _Settings(BaseModel):
+    """`operational` names settings that say how, how long or with what a stage may work, and
+    not what it makes: a change of theirs makes nothing stale."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
+    operational: ClassVar[frozenset[str]] = frozenset()
 
 
 class SourceConfig(_Settings):
@@ -34,6 +38,18 @@ class SourceConfig(_Settings):
 class NormalizeConfig(_Settings):
     """Any format to PDF."""
 
+    operational = frozenset(
+        {
+            "timeout_seconds",
+            "max_bytes",
+            "max_unpacked_bytes",
+            "max_image_pixels",
+            "max_memory_bytes",
+            "passwords",
+            "office_command",
+            "browser_command",
+        }
+    )
     timeout_seconds: float = Field(default=300.0, gt=0, description="hard limit a tool gets per document")
     max_bytes: int = Field(default=500_000_000, gt=0, description="largest source file taken")
     max_unpacked_bytes: int = Field(
@@ -59,6 +75,7 @@ class NormalizeConfig(_Settings):
 class RenderConfig(_Settings):
     """PDF pages to PNG (paper: 200 DPI, no side over 1,568 px)."""
 
+    operational = frozenset({"window"})
     dpi: int = Field(default=200, ge=36, le=600)
     max_side: int = Field(default=1568, ge=256, description="longest side in pixels after downscaling")
     window: int = Field(default=32, ge=1, description="pages rendered per open document; bounds memory")
@@ -67,6 +84,7 @@ class RenderConfig(_Settings):
 class ConvertConfig(_Settings):
     """Pages to Markdown."""
 
+    operational = frozenset({"sheet_max_cells"})
     converter: Literal["local"] = "local"
     mode: Literal["local", "model", "auto"] = Field(
         default="local",
@@ -252,8 +270,9 @@ class DracConfig(_Settings):
 
 
 def settings_hash(*settings: BaseModel) -> str:
-    """Twelve hex digits of the SHA-256 of the settings as canonical JSON."""
-    text = json.dumps([s.model_dump(mode="json") for s in settings], sort_keys=True, separators=(",", ":"))
+    """Twelve hex digits of the SHA-256 of the settings as canonical JSON, operational ones left out."""
+    values = [s.model_dump(mode="json", exclude=set(getattr(s, "operational", ()))) for s in settings]
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

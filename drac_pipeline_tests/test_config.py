@@ -1,0 +1,63 @@
+"""Settings: read, refused with the key's name, and part of a stage's identity."""
+
+from pathlib import Path
+
+import pytest
+
+from drac_pipeline.config import (
+    ConvertConfig,
+    DracConfig,
+    NormalizeConfig,
+    PlanConfig,
+    RenderConfig,
+    load_config,
+    settings_hash,
+)
+from drac_pipeline.errors import ConfigError
+
+
+def test_defaults_where_there_is_no_file(tmp_path: Path) -> None:
+    assert load_config(tmp_path) == DracConfig()
+
+
+def test_settings_are_read(tmp_path: Path) -> None:
+    (tmp_path / "drac.toml").write_text('[source]\nexclude = ["drafts/**"]\n[plan]\ntarget_chars = 700\n')
+    config = load_config(tmp_path)
+    assert config.source.exclude == ["drafts/**"]
+    assert config.plan.target_chars == 700
+    assert config.render == RenderConfig()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[plan]\ntarget_chars = 'many'\n", "plan.target_chars"),
+        ("[plans]\n", "plans"),
+        ("[render]\ndpi = 5\n", "greater than or equal to 36"),
+        ("[render\n", "not valid TOML"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "drac.toml").write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        load_config(tmp_path)
+
+
+def test_what_changes_the_output_changes_the_identity() -> None:
+    assert settings_hash(PlanConfig()) != settings_hash(PlanConfig(target_chars=700))
+    assert settings_hash(ConvertConfig()) != settings_hash(ConvertConfig(ocr=False))
+    assert settings_hash(NormalizeConfig()) != settings_hash(NormalizeConfig(tracked_changes="shown"))
+
+
+def test_what_only_says_how_to_work_does_not() -> None:
+    with_limits = NormalizeConfig.model_validate(
+        {"timeout_seconds": 7, "passwords": ["a", "b"], "office_command": "/opt/office", "max_bytes": 9}
+    )
+    assert settings_hash(NormalizeConfig()) == settings_hash(with_limits)
+    assert settings_hash(RenderConfig()) == settings_hash(RenderConfig(window=4))
+
+
+def test_passwords_are_not_shown() -> None:
+    config = NormalizeConfig.model_validate({"passwords": ["geheim"]})
+    assert "geheim" not in repr(config)
+    assert "geheim" not in config.model_dump_json()

@@ -159,7 +159,6 @@ def _same_table(last: Block, b: Block) -> bool:
 def set_depths(blocks: list[Block]) -> None:
     """Depth of list items by where their text begins."""
     stack: list[float] = []
-    column: tuple[float, float] | None = None
     for b in blocks:
         if b.kind == "item":
             # right-aligned numbers move the marker, not the text
@@ -169,9 +168,7 @@ def set_depths(blocks: list[Block]) -> None:
             if not stack or x > stack[-1] + 4:
                 stack.append(x)
             b.depth = len(stack)
-            column = b.column
         elif b.kind in ("heading", "table") or (
             b.kind == "paragraph" and stack and b.x0 - b.column[0] < stack[0] - 6
         ):
             stack.clear()
-    del column

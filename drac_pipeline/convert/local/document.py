@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from drac_pipeline.config import ConvertConfig
+from drac_pipeline.convert.local.aligned_rows import unruled_tables
 from drac_pipeline.convert.local.assemble import (
     join_over_breaks,
     mark_notes,
@@ -22,7 +23,7 @@ from drac_pipeline.convert.local.columns import reading_order
 from drac_pipeline.convert.local.headings import body_size, mark_headings
 from drac_pipeline.convert.local.paragraphs import count_words
 from drac_pipeline.convert.local.running import drop_running
-from drac_pipeline.convert.local.table_zones import ruled_tables, unruled_tables
+from drac_pipeline.convert.local.table_zones import ruled_tables
 from drac_pipeline.convert.local.text_layer import PageText, Segment, read_page
 from drac_pipeline.convert.local.writer import Writer
 from drac_pipeline.convert.markers import format_error_marker

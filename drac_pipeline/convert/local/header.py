@@ -132,7 +132,7 @@ def header_paths(
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
         if n + 1 == len(lines):
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
-        ranges = _ranges(segments, columns, draft, line, lines[n + 1 :])
+        ranges = _ranges(segments, columns, draft, lines[n + 1 :])
         if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1):
             titles.append(readable(segments[0].text))  # a title over the whole table
             continue
@@ -180,7 +180,7 @@ def _rule_between(draft: Draft, columns: Columns, c: int, top: float, bottom: fl
 
 
 def _ranges(
-    segments: list[Segment], columns: Columns, draft: Draft, line: Line, below: list[Line]
+    segments: list[Segment], columns: Columns, draft: Draft, below: list[Line]
 ) -> list[tuple[int, int]]:
     """The columns each header segment stands over."""
     out: list[tuple[int, int]] = []
@@ -237,7 +237,6 @@ def _ranges(
                 if off < miss - 2:
                     best, miss = (p, q), off
         out.append(best)
-    del line
     return out
 
 

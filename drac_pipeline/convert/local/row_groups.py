@@ -196,7 +196,6 @@ def _joins_by_shape(
         return False
     filled = {c for g in group for c in g.cells}
     figures = any(numeric(line.text(c)) for c in line.cells)
-    first = min(line.cells)
     if 0 not in line.cells:
         if figures:
             # a stub of two lines with its figures on the second is one row
@@ -227,7 +226,6 @@ def _joins_by_shape(
         if following is not None and 0 in following.cells and abs(following.cells[0][0].x0 - here.x0) < 2:
             return False
         return above.x1 - above.x0 > 0.6 * (right[0] - columns[0][0])
-    del first
     return False
 
 

@@ -133,7 +133,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         if not any(cells):
             continue
         filled = [c for c in range(len(columns)) if record.cells.get(c)]
-        if filled == [0] and len(columns) > 1 and _is_section(records, i, stub):
+        if filled == [0] and len(columns) > 1 and _is_section(records, i):
             current = cells[0]
             titles.add(len(rows))
             rows.append(cells)
@@ -224,7 +224,7 @@ def _stub_indent(records: list[Record]) -> float:
     return min(xs) if xs else 0.0
 
 
-def _is_section(records: list[Record], i: int, stub: float) -> bool:
+def _is_section(records: list[Record], i: int) -> bool:
     """A row of one cell that titles the rows below it."""
     here = records[i].cells[0]
     below = [r for r in records[i + 1 : i + 4] if r.cells.get(0)]
@@ -233,7 +233,6 @@ def _is_section(records: list[Record], i: int, stub: float) -> bool:
     indented = below[0].cells[0][0].x0 > here[0].x0 + 3
     bold = all(s.bold for s in here) and not any(s.bold for s in below[0].cells[0])
     text = here[-1].text
-    del stub
     return indented or bold or text.endswith(":")
 
 

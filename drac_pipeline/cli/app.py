@@ -10,6 +10,9 @@ import typer
 
 from drac_pipeline import __version__
 from drac_pipeline.cli.console import err
+from drac_pipeline.cli.costs import costs
+from drac_pipeline.cli.demo_model import demo_model
+from drac_pipeline.cli.estimate import estimate_command
 from drac_pipeline.cli.export import export_app
 from drac_pipeline.cli.plan import plan
 from drac_pipeline.cli.run import run
@@ -34,6 +37,9 @@ app = typer.Typer(
 app.command()(run)
 app.command()(plan)
 app.command()(status)
+app.command("estimate")(estimate_command)
+app.command()(costs)
+app.command("demo-model")(demo_model)
 app.add_typer(export_app, name="export")
 
 

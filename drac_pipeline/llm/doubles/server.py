@@ -70,6 +70,9 @@ class Double:
             daemon_threads = True
             request_queue_size = 256
 
+            def handle_error(self, request: object, client_address: object) -> None:
+                """Nothing: clients that are killed drop their connections."""
+
         self._server = Server(("127.0.0.1", port), Handler)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True

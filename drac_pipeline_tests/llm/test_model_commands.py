@@ -1,0 +1,99 @@
+"""`drac estimate`, `drac costs`, `drac demo-model` and a run with a model, as a user calls them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from drac_pipeline.cli.app import app
+from drac_pipeline.config import DracConfig, ModelConfig
+from drac_pipeline.llm.doubles import Brain, Double, FaultPlan, page_table
+from drac_pipeline.pipeline import find_work, process_document
+from drac_pipeline.store import Home
+
+
+def drac(*words: str | Path) -> str:
+    done = CliRunner().invoke(app, [str(w) for w in words])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_an_estimate_is_near_what_is_then_paid(
+    tmp_path: Path, corpus: Path, settings: Callable[..., ModelConfig]
+):
+    home = Home(tmp_path / "home")
+    said = drac("estimate", corpus, "--home", home.path)
+    guess = float(re.findall(r"estimate: \d+ calls, \$([\d.]+), genai-prices", said)[0])
+    with Double(Brain(page_table(sorted(corpus.rglob("*.pdf"))))) as server:
+        values = {"convert": {"mode": "model"}, "plan": {"planner": "model"}, "model": settings(server)}
+        config = DracConfig.model_validate(values)
+        for w in find_work(home, corpus, config).work:
+            process_document(home.store, w.key, config)
+    told = drac("costs", "--home", home.path, "--by", "stage", "--by", "document")
+    paid = float(re.findall(r"total \$([\d.]+)", told)[0])
+    assert "manual.pdf" in told and "chunk_plan" in told
+    assert paid <= guess <= 4 * paid
+    rows = pq.read_table(home.path / "model" / "calls.parquet").to_pylist()
+    assert sum(r["cost_usd"] for r in rows) == pytest.approx(paid, abs=1e-4)
+
+
+def test_costs_of_a_home_without_calls(tmp_path: Path, corpus: Path):
+    home = Home(tmp_path / "home")
+    find_work(home, corpus, DracConfig())
+    assert "no model was ever called" in drac("costs", "--home", home.path)
+
+
+def test_other_prices_are_another_estimate(tmp_path: Path, corpus: Path):
+    said = drac(*("estimate", corpus, "--home", tmp_path, "--model", "gpt-4.1", "--price-provider", "openai"))
+    assert "gpt-4.1, mode model" in said
+    assert "4 calls" not in said or "$0.0000" not in said
+
+
+def test_the_stand_in_says_how_to_use_it(corpus: Path):
+    said = drac("demo-model", corpus, "--port", "0", "--seconds", "0.1")
+    assert "knows 4 pages" in said
+    assert 'endpoint_url = "http://127.0.0.1:' in said
+
+
+def test_a_killed_run_pays_for_no_page_twice(
+    tmp_path: Path, make_pdf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "double")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "double")
+    corpus = tmp_path / "corpus"
+    for n in range(4):
+        make_pdf(corpus / f"{n}.pdf", *(f"<h1>Doc {n}{k}</h1><p>Text {n}{k} of it.</p>" for k in range(3)))
+    with Double(Brain(page_table(sorted(corpus.rglob("*.pdf")))), faults=FaultPlan(), latency=0.15) as server:
+        config = f'[convert]\nmode="model"\n[model]\nregion="x-1"\nendpoint_url="{server.url}"\n'
+        config += "pages_per_call=1\ncalls_in_parallel=2\ndocuments_in_parallel=2\n"
+        home = tmp_path / "home"
+        home.mkdir()
+        (home / "drac.toml").write_text(config)
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from drac_pipeline.store import Home; from drac_pipeline.pipeline import find_work\n"
+            "from drac_pipeline.pipeline.pool import map_documents\n"
+            "h = Home(Path(sys.argv[1])); w = find_work(h, Path(sys.argv[2]), h.config).work\n"
+            "print([o.key for o in map_documents(h.store, [(x.key, None) for x in w], h.config)])\n"
+        )
+        command = [sys.executable, "-c", code, str(home), str(corpus)]
+        first = subprocess.Popen(command, start_new_session=True, env=os.environ)
+        while server.pages < 5 and first.poll() is None:
+            pass
+        os.killpg(first.pid, 9)
+        first.wait()
+        subprocess.run(command, check=True)
+        kept = len(list((home / "model" / "pages").rglob("*.json")))
+        rows = drac("costs", "--home", home, "--by", "outcome")
+        # at most what was in flight when it was killed is asked for again
+        assert 12 <= server.pages <= 12 + 4
+    assert kept == 12
+    assert "ok" in rows

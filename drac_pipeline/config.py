@@ -99,6 +99,12 @@ class ConvertConfig(_Settings):
     ocr_min_confidence: float = Field(
         default=0.6, ge=0, le=1, description="lines read less surely are left out, with a warning"
     )
+    page_recall: float = Field(
+        default=0.97, ge=0, le=1, description="check `fidelity`: share of a page's own words to be there"
+    )
+    page_precision: float = Field(
+        default=0.95, ge=0, le=1, description="check `fidelity`: share of the words written to be the page's"
+    )
     sheet_route: Literal["cells", "pdf"] = Field(
         default="cells", description="read spreadsheets by their cells, or from their printed pages"
     )

@@ -31,6 +31,17 @@ class Convertible:
     original: Path | None = None
 
 
+def reads_own_file(document: Convertible, config: ConvertConfig) -> bool:
+    """True where the document is read from its own file and not from its PDF's pages."""
+    if document.original is None:
+        return False
+    return (
+        (document.format in WEB_FORMATS and config.html_route == "web")
+        or (document.format in SHEET_FORMATS and config.sheet_route == "cells")
+        or (document.format in OWN_FORMATS and config.office_route == "own")
+    )
+
+
 def convert_document(
     document: Convertible,
     config: ConvertConfig,
@@ -38,18 +49,13 @@ def convert_document(
 ) -> Converted:
     """The document as Markdown by the converter for its format; `by_pages` reads what is read from
     its PDF. Raises DocumentError."""
-    if document.original is not None and document.format in WEB_FORMATS and config.html_route == "web":
-        return convert_web(document.original.read_bytes(), document.format, config)
-    if document.original is not None and document.format in SHEET_FORMATS and config.sheet_route == "cells":
-        return convert_sheets(
-            document.original, document.format, config, lambda: convert_pdf(document.pdf, config)
-        )
-    if document.original is not None and document.format in OWN_FORMATS and config.office_route == "own":
-        return convert_office(
-            document.original,
-            document.format,
-            document.pdf,
-            config,
-            lambda: convert_pdf(document.pdf, config),
-        )
-    return by_pages(document.pdf, config)
+    own = document.original
+    if own is None or not reads_own_file(document, config):
+        return by_pages(document.pdf, config)
+    if document.format in WEB_FORMATS:
+        return convert_web(own.read_bytes(), document.format, config)
+    if document.format in SHEET_FORMATS:
+        return convert_sheets(own, document.format, config, lambda: convert_pdf(document.pdf, config))
+    return convert_office(
+        own, document.format, document.pdf, config, lambda: convert_pdf(document.pdf, config)
+    )

@@ -52,6 +52,7 @@ from drac_pipeline.store import Home, Manifest
 OP_NAME = "documents"
 CHECKS = {
     "no_table_syntax": "No line of the Markdown is still a row of a table in pipes or HTML.",
+    "fidelity": "Each page has its own words and no others: recall and precision against the PDF's text.",
     "coverage": "Every content element is in exactly one chunk, in order, under its own headings.",
     "verbatim": "The text of each chunk is the text of its elements, byte for byte.",
 }

@@ -22,8 +22,8 @@ from pydantic import BaseModel
 from drac_pipeline.assemble import assemble, verify_verbatim
 from drac_pipeline.config import ConvertConfig, DracConfig, settings_hash
 from drac_pipeline.convert import convert_pdf
-from drac_pipeline.convert.leftovers import find_table_syntax
-from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document
+from drac_pipeline.convert.fidelity import FidelityReport, compare
+from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document, reads_own_file
 from drac_pipeline.errors import ConversionFailed, SourceChanged
 from drac_pipeline.model import (
     ChunkPlan,
@@ -37,6 +37,7 @@ from drac_pipeline.model import (
 )
 from drac_pipeline.normalize import normalize
 from drac_pipeline.parse import parse_markdown
+from drac_pipeline.pipeline.checks import fidelity_check, fidelity_counts, table_syntax_check
 from drac_pipeline.plan import complete, plan_local, verify_coverage
 from drac_pipeline.render import render_pages
 from drac_pipeline.section import sections
@@ -50,6 +51,7 @@ NORMALIZED_FILE = "normalized.json"
 ORIGINAL_FILE = "original"
 MARKDOWN_FILE = "document.md"
 CONVERSION_FILE = "conversion.json"
+FIDELITY_FILE = "fidelity.json"
 ELEMENTS_FILE = "elements.parquet"
 PLAN_FILE = "plan.json"
 CHUNKS_FILE = "chunks.parquet"
@@ -165,7 +167,8 @@ def _markdown(ctx: StageContext) -> StageOutput:
         from drac_pipeline.pipeline.by_model import model_pages
 
         by_pages = model = model_pages(ctx)
-    converted = convert_document(read_convertible(ctx.read), ctx.config.convert, by_pages)
+    document = read_convertible(ctx.read)
+    converted = convert_document(document, ctx.config.convert, by_pages)
     report = converted.report
     failed = [p for p in report.pages if p.error]
     if failed and len(failed) == len(report.pages) and not any(p.n_chars for p in failed):
@@ -177,7 +180,10 @@ def _markdown(ctx: StageContext) -> StageOutput:
     (ctx.out / CONVERSION_FILE).write_text(
         converted.model_dump_json(exclude={"markdown"}, indent=1), encoding="utf-8"
     )
-    leftovers = find_table_syntax(converted.markdown)
+    fidelity = FidelityReport()
+    if not reads_own_file(document, ctx.config.convert):
+        fidelity = compare(document.pdf, converted)
+    (ctx.out / FIDELITY_FILE).write_text(fidelity.model_dump_json(indent=1), encoding="utf-8")
     return StageOutput(
         counts={
             "pages": len(report.pages),
@@ -187,6 +193,7 @@ def _markdown(ctx: StageContext) -> StageOutput:
             "blank_pages": sum(p.blank for p in report.pages),
             "failed_pages": len(failed),
             "dropped": len(report.dropped),
+            **fidelity_counts(fidelity),
             **(model.counts if model else {}),
         },
         facts={
@@ -196,9 +203,8 @@ def _markdown(ctx: StageContext) -> StageOutput:
             "left_out": _tally(d.reason for d in report.dropped),
         },
         checks={
-            "no_table_syntax": CheckRecord(
-                passed=not leftovers, detail={"lines": leftovers[:20], "n_lines": len(leftovers)}
-            )
+            "no_table_syntax": table_syntax_check(converted.markdown),
+            "fidelity": fidelity_check(fidelity, ctx.config.convert),
         },
         warnings=report.warnings + [f"page {p.page}: {p.error}" for p in failed],
     )
@@ -328,11 +334,11 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "markdown",
         ("normalized_pdf", "page_images"),
-        5,
+        6,
         lambda c: (c.convert, c.model.for_conversion()) if c.converts_by_model else (c.convert,),
         _markdown,
         "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",
-        {"no_table_syntax": False},
+        {"no_table_syntax": False, "fidelity": False},
     ),
     Stage(
         "elements",

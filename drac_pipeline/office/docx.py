@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from drac_pipeline.config import ConvertConfig
+from drac_pipeline.errors import CorruptDocument
 from drac_pipeline.office.docx_runs import Runs
 from drac_pipeline.office.docx_table import add_table
 from drac_pipeline.office.graphics import add_chart, add_diagram
@@ -56,7 +57,7 @@ class Docx:
         """The document as a page."""
         self.reading.root, body = new_page()
         if self.document is None:
-            return self.reading
+            raise CorruptDocument("its main part is not readable XML")
         self._running(body, "header")
         source = self.document.find(f"{W}body")
         stand = _Stand(body)

@@ -58,6 +58,8 @@ def _words_of_part(data: bytes) -> list[str]:
     for paragraph in root.iter("{*}p"):
         pieces = []
         for node in paragraph.iter("{*}t", "{*}tab", "{*}br", "{*}cr"):
+            if next(node.iterancestors("{*}p")) is not paragraph:
+                continue  # of a text box that is anchored here
             is_text = str(node.tag).endswith("}t")
             pieces.append((node.text or "") if is_text else " ")
         out += _WORD.findall(_plain("".join(pieces)))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from drac_pipeline.config import ConvertConfig
+from drac_pipeline.errors import CorruptDocument
 from drac_pipeline.office.bullets import Bullets, master_style
 from drac_pipeline.office.graphics import add_chart, add_diagram
 from drac_pipeline.office.package import DGM, MC, A, C, Node, P, Package, R, Relation, chosen, whole
@@ -76,9 +77,10 @@ class Pptx:
     def _slides(self) -> Iterator[tuple[_Slide, bool]]:
         """The slides in order, and whether each is hidden."""
         root = self.package.part(self.main)
+        if root is None:
+            raise CorruptDocument("its main part is not readable XML")
         relations = self.package.relations(self.main)
-        listed = root.findall(f"{P}sldIdLst/{P}sldId") if root is not None else ()
-        for entry in listed:
+        for entry in root.findall(f"{P}sldIdLst/{P}sldId"):
             relation = relations.get(entry.get(f"{R}id") or "")
             slide = self.package.part(relation.target) if relation else None
             if relation is None or slide is None:

@@ -15,10 +15,12 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from pptx.util import Inches
 
+from drac_pipeline.normalize.comments import strip_comments
 from drac_pipeline.normalize.office import OfficeConverter
 from drac_pipeline.normalize.tracked import resolve_docx, resolve_odt
 from drac_pipeline.office.missing import missing_words
 from drac_pipeline_tests.normalize.conftest import make_zip, pdf_text
+from drac_pipeline_tests.office.conftest import with_notes
 
 BODY = """
 <w:p><w:r><w:t xml:space="preserve">The limit is </w:t></w:r>
@@ -191,3 +193,54 @@ def test_lost_words_are_found_across_runs_line_breaks_and_ligatures(tmp_path: Pa
     document.save(str(tmp_path / "a.docx"))
     text = "CON\ufb01GURATION of the over-\nflow valve, u\u0308berma\u0308ßig and"
     assert missing_words(tmp_path / "a.docx", "docx", text) == ["vanished"]
+
+
+def commented(path: Path) -> Path:
+    document = docx.Document()
+    paragraph = document.add_paragraph("kept text")
+    document.add_comment(paragraph.runs, text="a remark", author="Ann")
+    document.save(str(path))
+    return path
+
+
+def test_anchors_of_comments_go_and_the_text_stays(tmp_path: Path) -> None:
+    assert strip_comments(commented(tmp_path / "a.docx"), tmp_path / "b.docx")
+    with zipfile.ZipFile(tmp_path / "b.docx") as z:
+        data = z.read("word/document.xml")
+    assert b"kept text" in data
+    assert b"w:comment" not in data
+    docx.Document().save(str(tmp_path / "c.docx"))
+    assert not strip_comments(tmp_path / "c.docx", tmp_path / "d.docx")
+    assert not (tmp_path / "d.docx").exists()
+
+
+@pytest.mark.office
+def test_comments_are_counted_not_printed_and_still_in_the_file_that_is_read(tmp_path: Path, run) -> None:
+    done = run(commented(tmp_path / "a.docx"))
+    assert pdf_text(done.pdf) == "kept text"
+    assert done.left_out == ["1 comment"]
+    with zipfile.ZipFile(done.own) as z:
+        assert b"a remark" in z.read("word/comments.xml")
+        assert b"commentReference" in z.read("word/document.xml")
+
+
+@pytest.mark.office
+def test_the_footnote_behind_a_comment_keeps_its_own_text(tmp_path: Path, run) -> None:
+    done = run(with_notes(tmp_path / "a.docx"))
+    text = pdf_text(done.pdf)
+    assert text.count("footnote text 1") == 1
+    assert text.count("footnote text 2") == 1
+
+
+@pytest.mark.office
+@pytest.mark.parametrize("kind", ["doc", "rtf", "odt"])
+def test_other_text_formats_are_read_as_docx(tmp_path: Path, run, kind: str) -> None:
+    converter = OfficeConverter(warm=False)
+    document = docx.Document()
+    document.add_heading("A heading", 1)
+    document.add_paragraph("A paragraph.")
+    document.save(str(tmp_path / "a.docx"))
+    done = run(converter.convert(tmp_path / "a.docx", tmp_path / "made", to=kind))
+    assert (done.format, done.own_format) == (kind, "docx")
+    read = docx.Document(str(done.own))
+    assert [(p.text, p.style.name) for p in read.paragraphs if p.style][:1] == [("A heading", "Heading 1")]

@@ -10,7 +10,9 @@ from drac_pipeline.convert.markers import (
 
 def test_page_comment_has_the_contract_form():
     assert format_page_comment(7) == "<!-- page 7 -->"
-    assert PAGE_COMMENT.fullmatch(format_page_comment(7))[1] == "7"
+    found = PAGE_COMMENT.fullmatch(format_page_comment(7))
+    assert found is not None
+    assert found[1] == "7"
 
 
 def test_error_marker_comes_back_as_given():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from drac_pipeline.convert.local.columns import Flow
+from drac_pipeline.convert.local.columns import Block, Flow
 from drac_pipeline.convert.local.grid import column_ranges
 from drac_pipeline.convert.local.rows import LEADER_RE, Row
+from drac_pipeline.convert.local.stacked import lines_over, split_stacked
 from drac_pipeline.convert.local.table_zones import Draft, with_rules, wraps
 from drac_pipeline.convert.local.text_layer import PageText
 
@@ -26,14 +27,25 @@ def unruled_tables(page: PageText, flow: Flow) -> list[Draft]:
         while rows and len(rows[-1].cells) < 2 and not wraps(rows):
             rows.pop()
         if _is_table(rows):
-            top = _header_above(items, i, rows, out)
-            rows = top + rows
-            out.append(
-                with_rules(page, rows, (min(r.x0 for r in rows), max(r.x1 for r in rows)), ruled=False)
-            )
+            taken = {id(r) for d in out for r in d.rows}
+            parts = split_stacked(rows, page.v_rules)
+            parts[0] = lines_over(_free_above(items, i, taken), parts[0]) + parts[0]
+            for part in parts:
+                span = (min(r.x0 for r in part), max(r.x1 for r in part))
+                out.append(with_rules(page, part, span, ruled=False))
             i = items.index(rows[-1]) + 1
         else:
             i += 1
+    return out
+
+
+def _free_above(items: list[Row | Block], i: int, taken: set[int]) -> list[Row]:
+    """Up to four rows of no table before item i."""
+    out: list[Row] = []
+    for item in reversed(items[max(0, i - 4) : i]):
+        if not isinstance(item, Row) or id(item) in taken:
+            break
+        out.insert(0, item)
     return out
 
 
@@ -152,24 +164,3 @@ def _aligned(values: list[float]) -> int:
             n += 1
         best = max(best, n)
     return best
-
-
-def _header_above(items: list, i: int, rows: list[Row], done: list[Draft]) -> list[Row]:
-    """Spanning header lines over the numeric columns, directly above the first row."""
-    taken = {id(r) for d in done for r in d.rows}
-    columns = column_ranges(rows)
-    out: list[Row] = []
-    below = rows[0]
-    k = i - 1
-    while k >= 0 and len(out) < 4:
-        row = items[k]
-        if not isinstance(row, Row) or id(row) in taken:
-            break
-        if below.base - row.base > 1.9 * max(row.size, below.size):
-            break
-        if row.x0 <= columns[0][1] - 2 or row.x1 > columns[-1][1] + 20:
-            break
-        out.insert(0, row)
-        below = row
-        k -= 1
-    return out

@@ -7,14 +7,10 @@ from collections import Counter
 
 from drac_pipeline.convert.local.blocks import Block
 from drac_pipeline.convert.local.columns import Flow
-from drac_pipeline.convert.local.rows import LEADER_RE, Row
+from drac_pipeline.convert.local.rows import CAPTION, LEADER_RE, Row
 
 NUMBERED = re.compile(
     r"(?:(?:section|chapter|part|item|article|appendix)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S", re.I
-)
-CAPTION = re.compile(
-    r"(?:table|figure|fig\.|chart|exhibit|tabelle|abbildung|tableau|tabla)\s+[A-Z]?[-–.]?\d+(?:[.:–—\s]|$)",
-    re.I,
 )
 _ALNUM = re.compile(r"[^\W_]+")
 

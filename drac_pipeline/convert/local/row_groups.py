@@ -31,7 +31,7 @@ def group_rows(lines: list[Line], draft: Draft, columns: Columns) -> list[tuple[
     major = _cell_major(lines)
     right = _right_edges(lines, columns)
     for band in bands:
-        if ruled and not _many_records(band, columns) and not _written_apart(band):
+        if ruled and not _many_records(band, columns) and not _written_apart(band, right):
             groups.append(band)
             continue
         groups += _split(band, columns, major, right)
@@ -68,11 +68,17 @@ def _many_records(band: list[Line], columns: Columns) -> bool:
     return False
 
 
-def _written_apart(band: list[Line]) -> bool:
+def _written_apart(band: list[Line], right: list[float]) -> bool:
     """Every line has a label and a value and is finished before the next is begun: rows
     without a rule between them, for the lines of wrapped cells are written cell by cell."""
     if len(band) < 2 or not all(0 in line.cells and len(line.cells) > 1 for line in band):
         return False
+    if all(
+        _wraps([a], b, c, right)
+        for a, b in itertools.pairwise(band)
+        for c in a.cells.keys() & b.cells.keys()
+    ):
+        return False  # a producer that writes line by line: every cell of the row is full
     return all(_first_order(b) > _last_order([a]) for a, b in itertools.pairwise(band))
 
 

@@ -15,6 +15,10 @@ BULLET_RE = re.compile(rf"[{re.escape(BULLETS)}]")
 NUMBER_RE = re.compile(
     r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[a-zA-Z]|[ivxIVX]{1,6})[.)]|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\)"
 )
+CAPTION = re.compile(
+    r"(?:table|figure|fig\.|chart|exhibit|tabelle|abbildung|tableau|tabla)\s+[A-Z]?[-–.]?\d+(?:[.:–—\s]|$)",
+    re.I,
+)
 LEADER_RE = re.compile(r"(?:[.·…_]\s?){4,}")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from drac_pipeline.convert.local.grid import column_ranges, refine
 from drac_pipeline.convert.local.rows import Row, visual_rows
+from drac_pipeline.convert.local.stacked import figures, lines_over, split_stacked
 from drac_pipeline.convert.local.text_layer import PageText, Rule, Segment
 
 EDGE = 8.0  # points by which text may stand out of the rules
@@ -53,13 +54,14 @@ def ruled_tables(page: PageText, segments: list[Segment]) -> list[Draft]:
         if i in used:
             continue
         chain = _chain(rules, i, segments, used, page.v_rules)
-        draft = _draft(page, [rules[k] for k in chain], segments, taken)
-        if draft is None:
+        found = _drafts(page, [rules[k] for k in chain], segments, taken)
+        if not found:
             continue
         used.update(chain)
-        for r in draft.rows:
-            taken.update(id(s) for s in r.segments)
-        out.append(draft)
+        for draft in found:
+            for r in draft.rows:
+                taken.update(id(s) for s in r.segments)
+        out += found
     return out
 
 
@@ -73,6 +75,8 @@ def _chain(
         rule = rules[k]
         if k in used or abs(rule.x0 - rules[i].x0) > 6 or abs(rule.x1 - rules[i].x1) > 6:
             continue
+        if _boxes_apart(last, rule, v_rules):
+            break
         between = _between(segments, last.y0, rule.y0, rule)
         if between is None or (not between and _parted(last, rule, v_rules)):
             break
@@ -81,6 +85,17 @@ def _chain(
         chain.append(k)
         last = rule
     return chain
+
+
+def _boxes_apart(top: Rule, bottom: Rule, v_rules: list[Rule]) -> bool:
+    """The sides of one box end at the upper rule, those of another begin at the lower one."""
+    if bottom.y0 - top.y0 < 4:
+        return False
+    near = [v for v in v_rules if top.x0 - 4 <= v.x0 <= top.x1 + 4]
+    if any(v.y0 < top.y0 + 3 and v.y1 > bottom.y0 - 3 for v in near):
+        return False
+    ends = sum(abs(v.y1 - top.y0) < 3 for v in near)
+    return ends > 1 and sum(abs(v.y0 - bottom.y0) < 3 for v in near) > 1
 
 
 def _parted(top: Rule, bottom: Rule, v_rules: list[Rule]) -> bool:
@@ -126,6 +141,47 @@ def _tabular(between: list[Segment], top: Rule, bottom: Rule) -> bool:
         return multi >= 0.2 * len(rows) or len(rows) <= 6
     # a title or section line between two rules of a table is set tight
     return len(rows) <= 2 and bottom.y0 - top.y0 < (1.9 * len(rows) + 0.8) * rows[0].size
+
+
+def _drafts(page: PageText, rules: list[Rule], segments: list[Segment], taken: set[int]) -> list[Draft]:
+    """The tables of a chain of rules: one, unless several stand close under each other."""
+    draft = _draft(page, rules, segments, taken)
+    if draft is None:
+        return []
+    span = (min(r.x0 for r in rules), max(r.x1 for r in rules))
+    parts = split_stacked(draft.rows, draft.v_rules)
+    over = _header_over(parts[0], rules[0], segments, taken, span)
+    if len(parts) == 1 and not over:
+        return [draft]
+    parts[0] = over + parts[0]
+    return [with_rules(page, part, span, ruled=True) for part in parts]
+
+
+def _header_over(
+    rows: list[Row], rule: Rule, segments: list[Segment], taken: set[int], span: tuple[float, float]
+) -> list[Row]:
+    """Header lines above the first rule, where the rows under it begin with figures."""
+    if rule.y0 > rows[0].base:
+        return lines_over(_over(rows[0].y0, segments, taken, span), rows)
+    if not figures(rows[0]):
+        return []
+    above = _over(rule.y0, segments, taken, span)
+    if not above or rule.y0 - above[-1].base > 1.6 * above[-1].size:
+        return []
+    last = above.pop()
+    if len(last.cells) < 2 or figures(last):
+        return []
+    return [*lines_over(above, [last, *rows]), last]
+
+
+def _over(y: float, segments: list[Segment], taken: set[int], span: tuple[float, float]) -> list[Row]:
+    """Lines above a height and within the table's sides."""
+    inside = [
+        s
+        for s in segments
+        if id(s) not in taken and y - 60 < s.base < y and s.x1 > span[0] - EDGE and s.x0 < span[1] + EDGE
+    ]
+    return visual_rows(inside)
 
 
 def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: set[int]) -> Draft | None:
@@ -192,6 +248,8 @@ def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[in
     if not rows or len(rows[-1].cells) < 2 or rule.x1 - rule.x0 < 0.8 * (rows[-1].x1 - rows[-1].x0):
         return None
     below = _below(rows, segments, taken, (rule.x0, rule.x1), rule.y0)
+    if _stub_outside(rows + below, segments, taken, rule.x0, rule.x1):
+        return None
     if sum(len(r.cells) > 1 for r in below) < 1:
         return None
     return with_rules(page, rows + below, (rule.x0, rule.x1), ruled=True)

@@ -79,16 +79,28 @@ def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
     for r in rows:
         cells: dict[int, list[Segment]] = {}
         spanning = set()
-        for s in r.segments:
+        one_each = _one_each(r, columns)
+        for k, s in enumerate(r.segments):
             if LEADER_RE.fullmatch(s.text + " "):
                 continue
-            c = column_of(s, columns)
+            c = k if one_each else column_of(s, columns)
             cells.setdefault(c, []).append(s)
             over = [k for k, (x0, x1) in enumerate(columns) if min(x1, s.x1) - max(x0, s.x0) > 2]
             if len(over) > 1:
                 spanning.add(c)
         out.append(Line(r, cells, spanning))
     return out
+
+
+def _one_each(row: Row, columns: list[tuple[float, float]]) -> bool:
+    """As many segments as columns, though two would fall into one: headers at the left of
+    their columns over figures at the right."""
+    if len(row.segments) != len(columns) or len(columns) < 3:
+        return False
+    falls = [column_of(s, columns) for s in row.segments]
+    if len(set(falls)) == len(falls):
+        return False
+    return all(abs(c - k) <= 1 for k, c in enumerate(falls))
 
 
 def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:

@@ -1,0 +1,100 @@
+"""Where one run of rows holds several tables, one under the other, and what stands over each."""
+
+from __future__ import annotations
+
+import itertools
+
+from drac_pipeline.convert.local.grid import column_ranges
+from drac_pipeline.convert.local.rows import CAPTION, Row, numeric
+from drac_pipeline.convert.local.text_layer import Rule
+
+
+def split_stacked(rows: list[Row], v_rules: list[Rule]) -> list[list[Row]]:
+    """The rows of each table; lines that title the next one belong to none.
+
+    A new table begins where the distance is larger than between rows, no side runs on, and
+    the next lines look like a header: words over figures, or bold over regular type.
+    """
+    if len(rows) < 4:
+        return [rows]
+    gaps = sorted(b.base - a.base for a, b in itertools.pairwise(rows))
+    usual = gaps[len(gaps) // 2]
+    parts: list[list[Row]] = []
+    start = 0
+    i = 2
+    while i < len(rows) - 1:
+        wide = rows[i].base - rows[i - 1].base
+        if wide > 1.35 * usual and wide - usual > 3 and not _held(rows[i - 1], rows[i], v_rules):
+            first = _header_at(rows, start, i)
+            if first is not None and len(rows) - first > 1:
+                parts.append(rows[start:i])
+                start = first
+                i = first + 2
+                continue
+        i += 1
+    parts.append(rows[start:])
+    return parts
+
+
+def _held(above: Row, below: Row, v_rules: list[Rule]) -> bool:
+    top, bottom = above.base + 1, below.y0 - 1
+    x0, x1 = min(above.x0, below.x0) - 12, max(above.x1, below.x1) + 12
+    return any(v.y0 <= top and v.y1 >= bottom and x0 <= v.x0 <= x1 for v in v_rules)
+
+
+def _header_at(rows: list[Row], start: int, i: int) -> int | None:
+    """The row from i on that begins a header, past up to two lines of title."""
+    for k in range(i, min(i + 3, len(rows) - 1)):
+        row = rows[k]
+        if len(row.cells) > 1:
+            return k if _heads(rows, start, i, k) else None
+        if k + 1 < len(rows) and rows[k + 1].base - row.base > 2.6 * row.size:
+            return None
+    return None
+
+
+def _heads(rows: list[Row], start: int, i: int, k: int) -> bool:
+    head, below = rows[k], rows[k + 1 : k + 5]
+    if figures(head):
+        return False
+    if bold(head) and not all(bold(r) for r in rows[start + 1 : i]) and not bold(below[-1]):
+        return True
+    return figures(rows[i - 1]) > 0 and any(figures(r) for r in below)
+
+
+def figures(row: Row) -> int:
+    """How many cells hold figures."""
+    return sum(numeric(s.text) for s in row.cells)
+
+
+def bold(row: Row) -> bool:
+    return all(s.bold for s in row.segments)
+
+
+def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
+    """The spanning header lines right above the first row; candidates top to bottom."""
+    columns = column_ranges(rows)
+    out: list[Row] = []
+    below = rows[0]
+    for row in reversed(candidates[-4:]):
+        if not 0 < below.base - row.base <= 1.9 * max(row.size, below.size):
+            break
+        if row.x0 <= columns[0][1] - 2 or row.x1 > columns[-1][1] + 20:
+            break
+        if len(row.segments) == 1 and is_title(row, rows[0], columns):
+            break
+        out.insert(0, row)
+        below = row
+    return out
+
+
+def is_title(row: Row, below: Row, columns: list[tuple[float, float]]) -> bool:
+    """A line over the whole table rather than over its figures: by its words, its type, or its middle."""
+    if CAPTION.match(row.text) or row.size > below.size + 0.6:
+        return True
+    if bold(row) and not bold(below) and not figures(below):
+        return True
+    middle = (row.x0 + row.x1) / 2
+    whole = (columns[0][0] + columns[-1][1]) / 2
+    figs = (columns[min(1, len(columns) - 1)][0] + columns[-1][1]) / 2
+    return abs(middle - whole) < 8 and abs(middle - figs) > 12

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from drac_pipeline.office.package import MC, Node, W, chosen, is_on, whole
-from drac_pipeline.office.page import add, deepen_head
+from drac_pipeline.office.page import add, deepen_head, guess_head
 from drac_pipeline.office.styles import is_on_attribute
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def add_table(document: Docx, table: Node, box: Node) -> None:
             at = cell.column + cell.columns
     if not rows[0].head:
         deepen_head(target)
+        guess_head(target)
 
 
 def _unwrap_single(cell: Node) -> None:

@@ -107,6 +107,34 @@ def deepen_head(table: Node) -> None:
         cell.tag = "th"
 
 
+def guess_head(table: Node) -> None:
+    """The first row of a plain table of three columns or more names them: short words, all
+    different, over cells that hold numbers or much more text."""
+    body = table.find("tbody")
+    if table.find("thead") is not None or body is None or len(body) < 3:
+        return
+    rows = [[" ".join("".join(c.itertext()).split()) for c in row] for row in body]
+    first, width = rows[0], len(rows[0])
+    if width < 3 or any(c.get("colspan") or c.get("rowspan") for row in body for c in row):
+        return
+    names = first[1:] if not first[0] else first
+    if len({n.casefold() for n in names}) < len(names) or not all(names):
+        return
+    if any(len(n) > _NAME_CHARS or any(c.isdigit() for c in n) for n in names):
+        return
+    below = [[row[k] for row in rows[1:] if k < len(row) and row[k]] for k in range(width)]
+    figures = any(cells and all(any(c.isdigit() for c in t) for t in cells) for cells in below)
+    longer = any(
+        cells and sum(map(len, cells)) > 2.5 * len(cells) * len(first[k]) for k, cells in enumerate(below)
+    )
+    if figures or longer:
+        head = lxml.html.Element("thead")
+        table.insert(list(table).index(body), head)
+        head.append(body[0])
+        for cell in head[0]:
+            cell.tag = "th"
+
+
 @dataclass(slots=True)
 class Marker:
     """The sign of a list item. `number` for those counted 1, 2, 3; `kind` as HTML's `type` of a

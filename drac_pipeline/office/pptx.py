@@ -15,7 +15,7 @@ from drac_pipeline.errors import CorruptDocument
 from drac_pipeline.office.bullets import Bullets, master_style
 from drac_pipeline.office.graphics import add_chart, add_diagram
 from drac_pipeline.office.package import DGM, MC, A, C, Node, P, Package, R, Relation, chosen, whole
-from drac_pipeline.office.page import Lists, Piece, add, deepen_head, fill, new_page, plain
+from drac_pipeline.office.page import Lists, Piece, add, deepen_head, fill, guess_head, new_page, plain
 from drac_pipeline.office.reading import Reading
 from drac_pipeline.office.styles import is_on_attribute
 
@@ -58,6 +58,9 @@ class Pptx:
         """The presentation as a page."""
         self.reading.root, body = new_page()
         slides = list(self._slides())
+        for slide, _ in slides:
+            if slide.kind not in ("title", "secHead") and _is_section(slide.root):
+                slide.kind = "secHead"
         kinds = {s.kind for s, hidden in slides if not hidden}
         for slide, hidden in slides:
             if hidden and not self.config.hidden_slides:
@@ -104,6 +107,8 @@ class Pptx:
         tree = slide.root.find(f"{P}cSld/{P}spTree")
         shapes = list(self._shapes(tree)) if tree is not None else []
         titles = [s for s in shapes if _placeholder(s)[0] in _TITLES]
+        if not any(map(_words, titles)) and (other := _stands_in(shapes)) is not None:
+            titles.append(other)
         for shape in titles:
             self._title(shape, slide, kinds)
         for shape in shapes:
@@ -257,6 +262,37 @@ def _title_level(kind: str, kinds: set[str]) -> int:
     return order.index(kind) + 1 if kind in order else len(order) + 1
 
 
+def _texts(shapes: list[Node]) -> list[Node]:
+    """The shapes with text, what stands on every slide apart."""
+    return [s for s in shapes if s.tag == f"{P}sp" and _placeholder(s)[0] not in _FURNITURE and _words(s)]
+
+
+def _is_line(shape: Node) -> bool:
+    lines = [t for p in shape.iter(f"{A}p") if (t := plain(_pieces(p)))]
+    return len(lines) == 1 and len(lines[0]) <= _LINE_CHARS and not lines[0].endswith((".", ",", ";", ":"))
+
+
+def _is_section(root: Node) -> bool:
+    """A slide without title and with a single line on it."""
+    shapes = [s for s in root.iter(f"{P}sp", f"{P}graphicFrame", f"{P}pic") if s.tag != f"{P}sp" or _words(s)]
+    texts = _texts(shapes)
+    return len(shapes) == len(texts) == 1 and not _placeholder(texts[0])[0] and _is_line(texts[0])
+
+
+def _stands_in(shapes: list[Node]) -> Node | None:
+    """What is set like a title where no title is filled in: a free line that is alone on its slide,
+    or in clearly larger type than all others."""
+    texts = _texts(shapes)
+    if len(texts) == 1 == len(shapes):
+        return texts[0] if _is_line(texts[0]) and not _placeholder(texts[0])[0] else None
+    sizes = [(max((whole(r.get("sz")) for r in s.iter(f"{A}rPr")), default=0), s) for s in texts]
+    order = sorted(sizes, key=lambda x: -x[0])
+    if len(order) < 2 or not order[1][0] or order[0][0] < 1.3 * order[1][0]:
+        return None
+    largest = order[0][1]
+    return largest if _is_line(largest) and not _placeholder(largest)[0] else None
+
+
 def _placeholder(shape: Node) -> tuple[str, str]:
     """Type and index of the placeholder that a shape fills, empty if none."""
     node = shape.find(f"./*/{P}nvPr/{P}ph")
@@ -344,6 +380,7 @@ def _table(node: Node, box: Node) -> None:
                 for pieces in lines:
                     add(cell, "p", pieces)
     deepen_head(table)
+    guess_head(table)
 
 
 def read_pptx(package: Package, config: ConvertConfig) -> Reading:

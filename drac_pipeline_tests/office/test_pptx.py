@@ -167,3 +167,26 @@ def test_text_that_runs_off_the_slide_is_read_and_belongs_to_its_page(tmp_path: 
     assert where["- line number 39"] == []
     second = done.markdown.index("<!-- page 2 -->")
     assert done.markdown.index("- line number 39") < second < done.markdown.index("# Next")
+
+
+def test_a_free_line_stands_in_for_a_title_if_it_is_alone_or_larger(tmp_path: Path) -> None:
+    deck = Presentation()
+    box(add(deck, BLANK), "Section one")
+    large = add(deck, BLANK)
+    box(large, "small print that goes on")
+    box(large, "Big line")
+    for shape, size in zip(large.shapes, (14, 28), strict=True):
+        shape.text_frame.paragraphs[0].runs[0].font.size = Pt(size)  # type: ignore[attr-defined]
+    plain = add(deck, BLANK)
+    box(plain, "one of two")
+    box(plain, "two of two")
+    add(deck, CONTENT, "", (0, "a lone point"))
+    deck.save(str(tmp_path / "a.pptx"))
+    assert body(read(tmp_path / "a.pptx", [[]] * 4)) == [
+        "# Section one",
+        "## Big line",
+        "small print that goes on",
+        "one of two",
+        "two of two",
+        "- a lone point",
+    ]

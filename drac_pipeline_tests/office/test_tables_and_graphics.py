@@ -90,6 +90,23 @@ def test_table_data_is_kept_with_the_header_path_of_each_column(tmp_path: Path) 
     assert (found.row, found.kind, [b.page for b in found.boxes]) == (0, "table_row", [1])
 
 
+def test_a_plain_first_row_names_three_columns_or_more_over_figures_or_long_text(tmp_path: Path) -> None:
+    xml = table(
+        row(cell("City"), cell("Shops"), cell("Since")),
+        row(cell("Berlin"), cell("12"), cell("2001")),
+        row(cell("Graz"), cell("3"), cell("2015")),
+    )
+    assert body(read(docx_of(tmp_path / "a.docx", xml)))[0] == "City: Berlin; Shops: 12; Since: 2001."
+    long = "much more text than the name of its column has"
+    xml = table(
+        row(cell("Value"), cell("Meaning"), cell("Where")),
+        row(cell("SIMPLE", bold=True), cell(long), cell(f"{long} A")),
+        row(cell("OPEN", bold=True), cell(f"{long} B"), cell(f"{long} C")),
+    )
+    first = body(read(docx_of(tmp_path / "b.docx", xml)))[0]
+    assert first == f"Value: SIMPLE; Meaning: {long}; Where: {long} A."
+
+
 def test_a_chart_is_a_table_of_its_values(tmp_path: Path) -> None:
     deck = Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[5])

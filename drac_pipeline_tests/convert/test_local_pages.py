@@ -11,6 +11,7 @@ from drac_pipeline.convert.markers import parse_error_markers
 from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocument
 from drac_pipeline_tests.convert.pages import FILLER, Doc, blocks
 
+AES_256 = 5  # PDF_ENCRYPT_AES_256
 CONFIG = ConvertConfig(ocr=False)
 
 
@@ -71,7 +72,7 @@ def test_a_blank_page_says_blank_and_ink_without_text_is_an_error():
 
 def test_locked_broken_and_empty_files_have_their_own_errors(tmp_path: Path):
     doc = Doc().paragraph(*FILLER)
-    locked = doc.pdf.tobytes(encryption=pymupdf.mupdf.PDF_ENCRYPT_AES_256, user_pw="secret", owner_pw="x")
+    locked = doc.pdf.tobytes(encryption=AES_256, user_pw="secret", owner_pw="x")
     with pytest.raises(EncryptedDocument):
         convert_pdf(locked, CONFIG)
     with pytest.raises(EmptyDocument):
@@ -85,7 +86,7 @@ def test_locked_broken_and_empty_files_have_their_own_errors(tmp_path: Path):
 
 def test_an_owner_password_alone_does_not_lock():
     doc = Doc().paragraph(*FILLER)
-    data = doc.pdf.tobytes(encryption=pymupdf.mupdf.PDF_ENCRYPT_AES_256, user_pw="", owner_pw="x")
+    data = doc.pdf.tobytes(encryption=AES_256, user_pw="", owner_pw="x")
     assert " ".join(FILLER) in convert_pdf(data, CONFIG).markdown
 
 

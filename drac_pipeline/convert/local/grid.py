@@ -145,6 +145,7 @@ def column_of(s: Segment, columns: list[tuple[float, float]]) -> int:
 
 
 SAMPLE = 200  # borders at one place looked at: a table of a thousand rows proves no more
+WIDE_SPACE = 0.45  # em: no space in text that is not justified
 NEAR = 1.6  # points by which cells of one left-aligned column may differ
 
 
@@ -249,6 +250,22 @@ def cut_at_rules(rows: list[Row], rules: list[Rule]) -> list[Row]:
             parts += [s] if len(groups) == 1 else [replace(s, words=g) for g in groups]
         out.append(make_row(parts) if len(parts) != len(r.segments) else r)
     return out
+
+
+def cut_at_gutters(row: Row, columns: list[tuple[float, float]]) -> Row:
+    """Cut segments where a gap wider than a space lies between two columns."""
+    gutters = [(a[1], b[0]) for a, b in itertools.pairwise(columns)]
+    parts: list[Segment] = []
+    for s in row.segments:
+        groups: list[list[Word]] = [s.words[:1]]
+        for a, b in itertools.pairwise(s.words):
+            if b.x0 - a.x1 > WIDE_SPACE * s.size and any(
+                min(b.x0, hi) - max(a.x1, lo) > -1 and hi > lo for lo, hi in gutters
+            ):
+                groups.append([])
+            groups[-1].append(b)
+        parts += [s] if len(groups) == 1 else [replace(s, words=g) for g in groups]
+    return make_row(parts) if len(parts) != len(row.segments) else row
 
 
 def _count(values: list[float], x: float) -> int:

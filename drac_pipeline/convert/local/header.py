@@ -37,7 +37,7 @@ def full_rules(draft: Draft, columns: Columns) -> list[float]:
 
 def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
     """How many first lines are the header; 0 where the table has none."""
-    if len(lines) < 2 or _key_value(lines, columns):
+    if len(lines) < 2 or _key_value(lines, columns) or labels_by_type(lines, columns):
         return 0
     full = full_rules(draft, columns)
     first, last = lines[0].row, lines[-1].row
@@ -58,7 +58,8 @@ def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
         return 1 if _styled(lines, 1) else 0
     k = 0
     while k < len(lines) - 1 and k < 8 and _styled(lines, k + 1):
-        if k and list(lines[k].cells) == [0] and any(list(line.cells) != [0] for line in lines[:k]):
+        alone = k and list(lines[k].cells) == [0] and any(list(line.cells) != [0] for line in lines[:k])
+        if alone or lines[k].band:
             break  # a section's title below the header
         k += 1
     if k:
@@ -76,6 +77,19 @@ def _key_value(lines: list[Line], columns: Columns) -> bool:
         return not lines[0].cells[1][0].bold
     ends = [line.text(0).endswith(":") for line in lines if 0 in line.cells and 1 in line.cells]
     return len(ends) > 1 and sum(ends) > 0.7 * len(ends) and ends[0]
+
+
+def labels_by_type(lines: list[Line], columns: Columns) -> bool:
+    """Labels in one type and their values in another, side by side from the first row on: a form."""
+    if len(columns) not in (2, 4) or len(lines) < 2 or len(lines[0].cells) < len(columns):
+        return False
+    types = [{_type(s) for line in lines for s in line.cells.get(c, ())} for c in range(len(columns))]
+    labels, values = set().union(*types[::2]), set().union(*types[1::2])
+    return len(labels) == 1 and not labels & values
+
+
+def _type(s: Segment) -> tuple[str, int]:
+    return s.font, round(s.size)
 
 
 def _more(lines: list[Line], k: int, inner: list[float]) -> int:
@@ -132,7 +146,10 @@ def header_paths(
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
         if n + 1 == len(lines):
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
-        ranges = _ranges(segments, columns, draft, lines[n + 1 :])
+        if len(segments) == len(columns) > 2:
+            ranges = [(k, k) for k in range(len(columns))]
+        else:
+            ranges = _ranges(segments, columns, draft, lines[n + 1 :])
         if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1):
             titles.append(readable(segments[0].text))  # a title over the whole table
             continue

@@ -87,6 +87,8 @@ def mark_headings(blocks: list[Block], outlined: bool) -> None:
         if b.kind == "heading":
             styles.setdefault(_style(b), Counter())[b.level] += 1
     found = [b for i, b in enumerate(blocks) if _looks(b, body, blocks, i, strict=outlined)]
+    seen = Counter(_style(b) for b in found)
+    found = [b for b in found if seen[_style(b)] > 1 or not _signature(b, blocks)]
     for b in found:
         b.kind = "heading"
         b.marker = ""
@@ -146,6 +148,14 @@ def _looks(b: Block, body: float, blocks: list[Block], i: int, *, strict: bool) 
     if text.endswith(":") and below is not None and below <= 1.45:
         return False  # a label set tight over its text
     return above is None or above > 1.45 or (below is not None and below > 1.45)
+
+
+def _signature(b: Block, blocks: list[Block]) -> bool:
+    """A name in large slanted type, once, after the text: written, not printed."""
+    words = b.text.split()
+    slanted = all(s.italic and not s.bold for r in b.rows for s in r.segments)
+    named = len(words) <= 4 and all(w[0].isupper() or not w[0].isalpha() for w in words)
+    return slanted and named and any(x is b for x in blocks[4:])
 
 
 def _gap(a: Block | None, b: Block) -> float | None:

@@ -81,20 +81,49 @@ def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
             break
         if row.x0 <= columns[0][1] - 2 or row.x1 > columns[-1][1] + 20:
             break
-        if len(row.segments) == 1 and is_title(row, rows[0], columns):
+        pitch = rows[1].base - rows[0].base if len(rows) > 1 else 1.2 * row.size
+        if len(row.segments) == 1 and is_title(row, below, columns, pitch):
             break
         out.insert(0, row)
         below = row
     return out
 
 
-def is_title(row: Row, below: Row, columns: list[tuple[float, float]]) -> bool:
+def is_title(row: Row, below: Row, columns: list[tuple[float, float]], pitch: float) -> bool:
     """A line over the whole table rather than over its figures: by its words, its type, or its middle."""
     if CAPTION.match(row.text) or row.size > below.size + 0.6:
         return True
     if bold(row) and not bold(below) and not figures(below):
         return True
+    if below.base - row.base <= 1.15 * pitch and bold(row) == bold(below):
+        return False  # set like one more line of the header
     middle = (row.x0 + row.x1) / 2
     whole = (columns[0][0] + columns[-1][1]) / 2
     figs = (columns[min(1, len(columns) - 1)][0] + columns[-1][1]) / 2
     return abs(middle - whole) < 8 and abs(middle - figs) > 12
+
+
+def section_rows(rows: list[Row]) -> set[int]:
+    """ids of lines of one text in the middle of the table that title the rows below them."""
+    full = [r for r in rows if len(r.cells) > 1]
+    if len(full) < 3:
+        return set()
+    left, right = min(r.x0 for r in full), max(r.x1 for r in full)
+    second = sorted(r.cells[1].x0 for r in full)[len(full) // 20]
+    found: list[Row] = []
+    for above, row, below in zip(rows, rows[1:], rows[2:], strict=False):
+        if len(row.cells) != 1 or len(row.segments) != 1 or len(below.cells) < 2 or figures(row):
+            continue
+        middle = (row.x0 + row.x1) / 2
+        if row.x0 < left + 6 or not any(c.isalpha() for c in row.text):
+            continue
+        if min(abs(middle - (a + right) / 2) for a in (left, second)) > 4:
+            continue
+        if row.base - above.base < 1.25 * row.size and row.base - above.base < 0.8 * (below.base - row.base):
+            continue  # the rest of a cell
+        if below.x0 > left + 40 or any(abs(s.x0 - row.x0) < 1.5 for s in above.cells + below.cells):
+            continue
+        found.append(row)
+    if len(found) < 2:
+        found = [r for r in found if bold(r) or r.text.isupper() or r.x1 - r.x0 > 0.3 * (right - left)]
+    return {id(r) for r in found}

@@ -207,10 +207,17 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     inner = any(x0 + 12 < v.x0 < x1 - 12 for v in v_rules)
     if not inner and _boxed_prose(rows, x0, x1):
         return None
-    rows += _below(rows, segments, taken, (x0, x1), bottom)
+    if not _closed(bottom, x0, x1, v_rules):
+        rows += _below(rows, segments, taken, (x0, x1), bottom)
     if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
         return None
     return with_rules(page, rows, (x0, x1), ruled=True)
+
+
+def _closed(bottom: float, x0: float, x1: float, v_rules: list[Rule]) -> bool:
+    """Both outer sides end at the last rule."""
+    ends = [v for v in v_rules if abs(v.y1 - bottom) < 3 and v.y1 - v.y0 > 14]
+    return any(abs(v.x0 - x0) < 4 for v in ends) and any(abs(v.x0 - x1) < 4 for v in ends)
 
 
 def _boxed_prose(rows: list[Row], x0: float, x1: float) -> bool:

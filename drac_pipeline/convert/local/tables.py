@@ -6,11 +6,12 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from drac_pipeline.convert.local.grid import column_of, column_ranges, cut_at_rules, refine
-from drac_pipeline.convert.local.header import header_paths, header_rows
+from drac_pipeline.convert.local.grid import column_of, column_ranges, cut_at_gutters, cut_at_rules, refine
+from drac_pipeline.convert.local.header import header_paths, header_rows, labels_by_type
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
 from drac_pipeline.convert.local.rows import LEADER_RE, Row, readable
+from drac_pipeline.convert.local.stacked import section_rows
 from drac_pipeline.convert.local.table_zones import Draft
 from drac_pipeline.convert.local.text_layer import Segment
 
@@ -22,6 +23,7 @@ class Line:
     row: Row
     cells: dict[int, list[Segment]]
     spanning: set[int] = field(default_factory=set)  # columns whose segment reaches over others
+    band: bool = False  # a text in the middle that titles the rows below
 
     @property
     def base(self) -> float:
@@ -41,7 +43,7 @@ class Record:
 
     cells: dict[int, list[Segment]]
     page: int
-    section: str = ""
+    titles: bool = False  # stands in the middle over the rows below
 
     def segments(self) -> list[Segment]:
         return [s for c in self.cells.values() for s in c]
@@ -92,6 +94,17 @@ def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
     return out
 
 
+def _paired(records: list[Record]) -> list[Record]:
+    """Label, value, label, value on one line of a form: each pair is a row."""
+    out = []
+    for record in records:
+        for c in (0, 2):
+            cells = {k - c: record.cells[k] for k in (c, c + 1) if k in record.cells}
+            if cells:
+                out.append(Record(cells, record.page))
+    return out
+
+
 def _one_each(row: Row, columns: list[tuple[float, float]]) -> bool:
     """As many segments as columns, though two would fall into one: headers at the left of
     their columns over figures at the right."""
@@ -106,13 +119,11 @@ def _one_each(row: Row, columns: list[tuple[float, float]]) -> bool:
 def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     """One table from its parts, one part a page (several if it goes over a page break)."""
     parts: list[list[Line]] = []
-    refined = refine([r for d in drafts for r in cut_at_rules(d.rows, d.v_rules)])
-    everything = list(refined)
-    by_draft: list[list[Row]] = []
-    for d in drafts:
-        by_draft.append(refined[: len(d.rows)])
-        del refined[: len(d.rows)]
-    columns = _ruled_columns(drafts[0], column_ranges(everything))
+    bands = {k for d in drafts for k in section_rows(d.rows)}
+    refined = iter(refine([r for d in drafts for r in cut_at_rules(_without(d.rows, bands), d.v_rules)]))
+    by_draft = [[r if id(r) in bands else next(refined) for r in d.rows] for d in drafts]
+    columns = _ruled_columns(drafts[0], column_ranges([r for own in by_draft for r in _without(own, bands)]))
+    by_draft = [[r if id(r) in bands else cut_at_gutters(r, columns) for r in own] for own in by_draft]
     body_lines: list[list[Line]] = []
     head: list[Line] = []
     seen = ""
@@ -121,6 +132,9 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     caption = ""
     for n, (draft, own) in enumerate(zip(drafts, by_draft, strict=True)):
         lines = lines_of(own, columns)
+        for line in lines:
+            if id(line.row) in bands:
+                line.cells, line.band = {0: list(line.row.segments)}, True
         parts.append(lines)
         k = header_rows(lines, draft, columns)
         text = _squeeze(lines[:k])
@@ -135,7 +149,14 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
             body_lines.append(lines[k:])
     records: list[Record] = []
     for draft, lines in zip(drafts, body_lines, strict=True):
-        records += [Record(cells, page) for cells, page in group_rows(lines, draft, columns)]
+        for band, run in itertools.groupby(lines, lambda line: line.band):
+            own = list(run)
+            if band:
+                records += [Record(line.cells, line.row.page, titles=True) for line in own]
+            else:
+                records += [Record(cells, page) for cells, page in group_rows(own, draft, columns)]
+    if not first_header and len(columns) == 4 and labels_by_type(parts[0], columns):
+        records, columns, paths = _paired(records), columns[:2], [[], []]
     rows, kept, sections = [], [], []
     titles: set[int] = set()
     current = ""
@@ -196,6 +217,10 @@ def _fully_ruled(at: list[float], columns: list[tuple[float, float]]) -> bool:
     return borders >= 0.6 * (len(columns) - 1)
 
 
+def _without(rows: list[Row], ids: set[int]) -> list[Row]:
+    return [r for r in rows if id(r) not in ids] if ids else rows
+
+
 def _squeeze(lines: list[Line]) -> str:
     return "".join(s.text for line in lines for s in line.row.segments).replace(" ", "").lower()
 
@@ -232,12 +257,14 @@ def _cell_lines(segments: list[Segment]) -> list[str]:
 
 
 def _stub_indent(records: list[Record]) -> float:
-    xs = [r.cells[0][0].x0 for r in records if r.cells.get(0)]
+    xs = [r.cells[0][0].x0 for r in records if r.cells.get(0) and not r.titles]
     return min(xs) if xs else 0.0
 
 
 def _is_section(records: list[Record], i: int) -> bool:
     """A row of one cell that titles the rows below it."""
+    if records[i].titles:
+        return True
     here = records[i].cells[0]
     below = [r for r in records[i + 1 : i + 4] if r.cells.get(0)]
     if not below or len(below[0].cells) < 2:

@@ -24,6 +24,7 @@ UNKNOWN = "\uffff\ufffd"
 MARK = "\uffff"  # a glyph without text: it shows that a cell is filled, but says nothing
 ACCENTS = "`´¨^~¯˘˙˚˝ˇ¸˛"
 SPLIT_GAP = 0.9  # em between two words from which on they may be two cells
+FIGURE_GAP = 0.5  # em between two figures: one figure has narrow spaces in it
 
 
 class Word:
@@ -395,7 +396,8 @@ def _split(run: list[tuple[Word, dict[str, Any]]], cuts: set[int]) -> list[list[
     for i, (before, here) in enumerate(itertools.pairwise(run), 1):
         gap = here[0].x0 - before[0].x1
         size = max(before[1]["size"], here[1]["size"])
-        if gap > SPLIT_GAP * size or gap < -0.5 * size or i in cuts:
+        figures = gap > FIGURE_GAP * size and before[0].text[-1].isdigit() and here[0].text[0].isdigit()
+        if gap > SPLIT_GAP * size or figures or gap < -0.5 * size or i in cuts:
             pieces.append([here])
         else:
             pieces[-1].append(here)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from drac_pipeline.errors import CorruptDocument
+from drac_pipeline.errors import CorruptDocument, DocumentTooLarge
 from drac_pipeline.normalize.ooxml import parse_part
 
 Node = Any  # lxml's elements; their type has no useful stubs
@@ -23,6 +23,8 @@ C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 V = "{urn:schemas-microsoft-com:vml}"
+
+MAX_PART = 256 << 20  # of XML, which takes some ten times as much memory once parsed
 
 # files written to the strict form of the standard have namespaces of their own
 _STRICT = re.compile(
@@ -58,10 +60,12 @@ class Package:
             self._zip.close()
 
     def part(self, name: str) -> Node | None:
-        """The XML of a part, None where it is absent or not well-formed."""
+        """The XML of a part, None where it is absent or not well-formed. Raises DocumentTooLarge."""
         found = self._names.get(_plain(name))
         if found is None or self._zip is None:
             return None
+        if self._zip.getinfo(found).file_size > MAX_PART:
+            raise DocumentTooLarge(f"{name} unpacks to more than {MAX_PART >> 20} MB", remedy="Split it.")
         data = _STRICT.sub(_STRICT_TO, self._zip.read(found))
         return parse_part(data)
 

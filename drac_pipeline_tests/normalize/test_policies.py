@@ -15,8 +15,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from pptx.util import Inches
 
+from drac_pipeline.config import NormalizeConfig
 from drac_pipeline.normalize.comments import strip_comments
-from drac_pipeline.normalize.office import OfficeConverter
+from drac_pipeline.normalize.office import office_converter
 from drac_pipeline.normalize.tracked import resolve_docx, resolve_odt
 from drac_pipeline.office.missing import missing_words
 from drac_pipeline_tests.normalize.conftest import make_zip, pdf_text
@@ -157,7 +158,7 @@ def test_sheets_are_printed_whole_and_legible(tmp_path: Path, run) -> None:
 @pytest.mark.office
 @pytest.mark.parametrize("kind", ["xls", "ods"])
 def test_sheets_of_other_formats_are_printed_whole_too(tmp_path: Path, run, kind: str) -> None:
-    converter = OfficeConverter(warm=False)
+    converter = office_converter(NormalizeConfig())  # the one that `run` uses
     source = converter.convert(workbook(tmp_path / "a.xlsx"), tmp_path / "made", to=kind)
     done = run(source)
     with pymupdf.open(done.pdf) as doc:
@@ -235,7 +236,7 @@ def test_the_footnote_behind_a_comment_keeps_its_own_text(tmp_path: Path, run) -
 @pytest.mark.office
 @pytest.mark.parametrize("kind", ["doc", "rtf", "odt"])
 def test_other_text_formats_are_read_as_docx(tmp_path: Path, run, kind: str) -> None:
-    converter = OfficeConverter(warm=False)
+    converter = office_converter(NormalizeConfig())  # the one that `run` uses
     document = docx.Document()
     document.add_heading("A heading", 1)
     document.add_paragraph("A paragraph.")

@@ -44,6 +44,9 @@ SECTION = (
 )
 
 
+REAL_PREFIX = process.no_network_prefix
+
+
 class Canary:
     """An HTTP server that notes what is asked of it."""
 
@@ -110,29 +113,38 @@ def linked_docx(path: Path, target: str, red: Path) -> None:
             z.writestr(name, data)
 
 
-@pytest.fixture
-def to_pdf(tmp_path: Path) -> Iterator[Callable[[Path], Path]]:
-    """Converts by one LibreOffice for the whole test, started when the first document comes."""
+@pytest.fixture(scope="module")
+def converter() -> Iterator[OfficeConverter]:
+    """One LibreOffice for the tests that want our profile, with the network namespace switched off."""
     converter = OfficeConverter()
-    yield lambda path: converter.convert(path, tmp_path / "out")
-    converter.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "no_network_prefix", lambda: ())
+        yield converter
+        converter.close()
+
+
+@pytest.fixture
+def to_pdf(tmp_path: Path, converter: OfficeConverter) -> Callable[[Path], Path]:
+    return lambda path: converter.convert(path, tmp_path / "out")
 
 
 @pytest.mark.office
 def test_the_detectors_detect(
-    tmp_path: Path, canary: Canary, red: Path, to_pdf, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, canary: Canary, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without our profile the network is reached, and an embedded red picture is seen."""
     import docx
 
     monkeypatch.setattr(office, "write_profile", lambda folder: (folder / "user").mkdir(parents=True))
+    bare = OfficeConverter()
     linked_docx(tmp_path / "a.docx", f"{canary.url}/x.png", red)
-    to_pdf(tmp_path / "a.docx")
+    bare.convert(tmp_path / "a.docx", tmp_path / "out")
     assert "/x.png" in canary.asked
     document = docx.Document()
     document.add_picture(str(red))
     document.save(str(tmp_path / "b.docx"))
-    assert shows_red(to_pdf(tmp_path / "b.docx"))
+    assert shows_red(bare.convert(tmp_path / "b.docx", tmp_path / "out"))
+    bare.close()
 
 
 @pytest.mark.office
@@ -214,7 +226,10 @@ def test_the_policy_holds_where_sanitizing_fails(tmp_path: Path, canary: Canary,
     assert "shown" in text
 
 
-def test_programs_have_no_network_where_the_system_allows(tmp_path: Path) -> None:
+def test_programs_have_no_network_where_the_system_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "no_network_prefix", REAL_PREFIX)  # switched off for this module's converter
     prefix = process.no_network_prefix()
     if not prefix:
         pytest.skip("this system grants no network namespace")

@@ -146,8 +146,9 @@ def header_paths(
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
         if n + 1 == len(lines):
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
-        if len(segments) == len(columns) > 2:
-            ranges = [(k, k) for k in range(len(columns))]
+        first = len(columns) - len(segments)
+        if first == 0 < len(columns) - 1 or (first == 1 < len(segments) and _past_stub(segments, columns)):
+            ranges = [(k, k) for k in range(first, len(columns))]
         else:
             ranges = _ranges(segments, columns, draft, lines[n + 1 :])
         if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1):
@@ -170,6 +171,22 @@ def header_paths(
                     stack.append(((a, b), [text], s.base))
     paths = [[join_lines(e[1], vocabulary) for e in stack] for stack in stacks]
     return paths, join_lines(titles, vocabulary)
+
+
+def _past_stub(segments: list[Segment], columns: Columns) -> bool:
+    """One text for each column but the labels': the first is well right of these."""
+    return segments[0].x0 > columns[0][1] - 2 or segments[0].x0 > (columns[0][0] + columns[1][0]) / 2
+
+
+def body_columns(lines: list[Line], k: int, columns: Columns) -> Columns:
+    """The columns without those that hold headers alone, where the headers are as many as the rest:
+    each stands at the left, or in the middle, of a wide column with its figures at the right."""
+    filled = {c for line in lines[k:] if not line.band for c in line.cells}
+    kept = [r for c, r in enumerate(columns) if c in filled]
+    if not k or not 1 < len(kept) < len(columns):
+        return columns
+    most = max(len(line.row.segments) for line in lines[:k])
+    return kept if most <= len(kept) else columns
 
 
 def _by_word(s: Segment, segments: list[Segment], columns: Columns) -> list[Segment]:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from drac_pipeline.convert.local.grid import column_of, column_ranges, cut_at_gutters, cut_at_rules, refine
-from drac_pipeline.convert.local.header import header_paths, header_rows, labels_by_type
+from drac_pipeline.convert.local.header import body_columns, header_paths, header_rows, labels_by_type
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
 from drac_pipeline.convert.local.rows import LEADER_RE, Row, readable
@@ -131,14 +131,18 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     paths: list[list[str]] = [[] for _ in columns]
     caption = ""
     for n, (draft, own) in enumerate(zip(drafts, by_draft, strict=True)):
-        lines = lines_of(own, columns)
-        for line in lines:
-            if id(line.row) in bands:
-                line.cells, line.band = {0: list(line.row.segments)}, True
+        lines = _with_bands(own, columns, bands)
         parts.append(lines)
         k = header_rows(lines, draft, columns)
         text = _squeeze(lines[:k])
         if n == 0:
+            kept_columns = body_columns(lines, k, columns)
+            if len(kept_columns) < len(columns):
+                # headers at the left of wide columns whose figures stand at the right
+                columns = kept_columns
+                paths = [[] for _ in columns]
+                lines = parts[0] = _with_bands(own, columns, bands)
+                k = header_rows(lines, draft, columns)
             head = lines[:k]
             seen = text
             paths, caption = header_paths(head, columns, draft, vocabulary)
@@ -215,6 +219,14 @@ def _fully_ruled(at: list[float], columns: list[tuple[float, float]]) -> bool:
     """Rules between most neighbouring columns."""
     borders = sum(any(a[1] - 2 <= x <= b[0] + 2 for x in at) for a, b in itertools.pairwise(columns))
     return borders >= 0.6 * (len(columns) - 1)
+
+
+def _with_bands(rows: list[Row], columns: list[tuple[float, float]], bands: set[int]) -> list[Line]:
+    lines = lines_of(rows, columns)
+    for line in lines:
+        if id(line.row) in bands:
+            line.cells, line.band = {0: list(line.row.segments)}, True
+    return lines
 
 
 def _without(rows: list[Row], ids: set[int]) -> list[Row]:

@@ -106,13 +106,13 @@ class Pptx:
     def _slide(self, slide: _Slide, kinds: set[str]) -> None:
         tree = slide.root.find(f"{P}cSld/{P}spTree")
         shapes = list(self._shapes(tree)) if tree is not None else []
-        titles = [s for s in shapes if _placeholder(s)[0] in _TITLES]
-        if not any(map(_words, titles)) and (other := _stands_in(shapes)) is not None:
-            titles.append(other)
-        for shape in titles:
-            self._title(shape, slide, kinds)
+        titles = [s for s in shapes if _placeholder(s)[0] in _TITLES and _words(s)]
+        # of several only the first is the slide's, those of a slide made elsewhere may be any text
+        title = titles[0] if titles else _stands_in(shapes)
+        if title is not None:
+            self._title(title, slide, kinds)
         for shape in shapes:
-            if all(shape is not t for t in titles):
+            if shape is not title:
                 self._shape(shape, slide)
         self._beside(slide)
 
@@ -142,8 +142,7 @@ class Pptx:
             return
         key = _CONTINUED.sub("", text).casefold()
         if key and key == self._last:
-            if text.casefold() != key:
-                self.reading.leave(text, "other")
+            self.reading.leave(text, "running header", len(self.reading.slides))
             return
         self._last = key
         if len(text) > _HEADING_CHARS:
@@ -321,6 +320,8 @@ def _pieces(paragraph: Node) -> list[Piece]:
     for node in paragraph:
         if node.tag == f"{A}br":
             out.append(Piece("\n"))
+        elif node.tag == f"{A}fld" and node.get("type") == "slidenum":
+            continue
         elif node.tag in (f"{A}r", f"{A}fld"):
             properties, text = node.find(f"{A}rPr"), node.find(f"{A}t")
             bold = properties is not None and is_on_attribute(properties.get("b"))

@@ -62,8 +62,19 @@ def test_titles_are_headings_and_a_continuation_keeps_its_title(tmp_path: Path) 
     assert [line for line in done.markdown.splitlines() if line.startswith("<!--")] == [
         f"<!-- page {n} -->" for n in range(1, 8)
     ]
-    assert ("other", "Oil (cont.)") in [(d.reason, d.text) for d in done.report.dropped]
+    assert [(d.page, d.reason, d.text) for d in done.report.dropped] == [
+        (4, "running header", "Oil"),
+        (5, "running header", "Oil (cont.)"),
+    ]
     assert done.report.warnings == []
+
+
+def test_of_several_titles_on_a_slide_the_first_is_its_heading_and_none_is_lost(tmp_path: Path) -> None:
+    deck = Presentation()
+    slide = add(deck, TITLE, "Same words", (0, "Same words"))
+    slide.placeholders[1]._element.nvSpPr.nvPr.find("{*}ph").set("type", "title")
+    deck.save(str(tmp_path / "a.pptx"))
+    assert body(read(tmp_path / "a.pptx")) == ["# Same words", "Same words"]
 
 
 def test_lines_in_bold_over_text_are_headings_below_the_title(tmp_path: Path) -> None:

@@ -192,8 +192,10 @@ class ModelConfig(_Settings):
         default=0, ge=0, description="documents worked on at once with a model; 0: so that the quota is used"
     )
     grounding: bool = Field(default=False, description="give the page's own text layer with its image")
-    plan_format: Literal["ranges", "lists"] = Field(
-        default="ranges", description="how plans are written: p1-p4 (few tokens), or the paper's lists of ids"
+    plan_format: Literal["boundaries", "ranges", "lists"] = Field(
+        default="boundaries",
+        description="how plans are written: first ids and the last one (1 5 6 /11, fewest tokens), ranges"
+        " (1-4 5 6-11), or the paper's lists of ids",
     )
     connect_timeout: float = Field(default=10.0, gt=0)
     read_timeout: float = Field(default=300.0, gt=0)

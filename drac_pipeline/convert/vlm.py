@@ -226,7 +226,7 @@ def _ask(job: _Job, batch: _Batch) -> Answer:
         temperature=job.config.model.temperature,
         metadata={"document": job.document, "stage": STAGE},
     )
-    return job.service.call(request, _purpose(job, batch.pages))
+    return job.service.call(request, _purpose(job, batch.pages), salt=str(batch.tries))
 
 
 def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
@@ -236,7 +236,7 @@ def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
     except RequestRefused as e:
         return _again(job, batch, dict.fromkeys(batch.pages, str(e)))
     pages = read_reply(answer.reply, batch.pages, job.prompt.lines())
-    wrong = check_pages(job.pdf, pages.good, job.local, batch.told.header, job.config.model)
+    wrong = check_pages(job.pdf, pages.good, job.local, batch.told.header, job.config.model, job.made)
     bad = {**pages.bad, **wrong}
     for n, text in pages.good.items():
         if n not in wrong:
@@ -244,7 +244,7 @@ def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
             value = {"markdown": text, "model": job.service.model, "prompt": job.prompt.version}
             job.results.put(_key(job, n, batch.grid), value)
     verdict = "; ".join(f"page {n}: {why}" for n, why in sorted(bad.items()))
-    job.service.ledger.judge(answer.number, verdict or "accepted")
+    job.service.settle(answer, verdict or "accepted")
     return _again(job, batch, bad)
 
 

@@ -11,7 +11,7 @@ from math import ceil
 
 from drac_pipeline.config import ModelConfig
 from drac_pipeline.llm.prices import Prices
-from drac_pipeline.llm.prompts import CONVERT, PLAN_RANGES, prompt
+from drac_pipeline.llm.prompts import CONVERT, PLANS, prompt
 
 CHARS_PER_TOKEN = 3.6  # of English prose with numbers; lower is dearer
 IMAGE_TOKENS = {"bedrock": 260, "openai": 1105}  # a page image: Gemma's one tile; GPT-4.1's at 1109 x 1568
@@ -21,7 +21,7 @@ USUAL_PAGE_CHARS = 2200
 ELEMENT_CHARS = 130  # characters of text for each element, on average
 ELEMENT_LINE = 0.8  # share of an element's text that the planner is shown, ids included
 SECTION_ELEMENTS = 40
-TOKENS_PER_CHUNK = {"ranges": 4.5, "lists": 26.0}
+TOKENS_PER_CHUNK = {"boundaries": 2.5, "ranges": 4.5, "lists": 26.0}
 CHUNK_ELEMENTS = 4
 
 
@@ -57,7 +57,7 @@ def estimate(
     if plan and chars:
         elements = max(1, chars // ELEMENT_CHARS)
         sections = ceil(elements / SECTION_ELEMENTS)
-        rules = len(prompt(PLAN_RANGES).text) / CHARS_PER_TOKEN
+        rules = len(prompt(PLANS[config.plan_format]).text) / CHARS_PER_TOKEN
         plan_in = int(sections * rules + chars * ELEMENT_LINE / CHARS_PER_TOKEN + 5 * elements)
         plan_out = int(elements / CHUNK_ELEMENTS * TOKENS_PER_CHUNK[config.plan_format]) + sections
         usd += _cost(prices, config.plan_model or config.model, plan_in, plan_out, sections)

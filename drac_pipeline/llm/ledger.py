@@ -113,10 +113,11 @@ class Ledger:
         with self._db.change() as db:
             db.execute("UPDATE calls SET verdict = ? WHERE id = ?", (verdict[:500], number))
 
-    def reused(self, purpose: Purpose, provider: str, model: str) -> None:
-        """A result that was paid for before served again."""
+    def reused(self, purpose: Purpose, provider: str, model: str) -> int:
+        """A result that was paid for before served again; gives the number of its line."""
         number = self.begin(purpose, provider, model, uuid.uuid4().hex[:12], 0, 0.0)
         self.end(number, REUSED)
+        return number
 
     def spent(self, document: str, stage: str) -> dict[str, float]:
         """Calls, tokens and money of a stage of a document in this run."""

@@ -48,5 +48,9 @@ class ResultCache:
         finally:
             temporary.unlink(missing_ok=True)
 
+    def drop(self, key: str) -> None:
+        """Forget a value."""
+        self._path(key).unlink(missing_ok=True)
+
     def _path(self, key: str) -> Path:
         return self.root / key[:2] / f"{key}.json"

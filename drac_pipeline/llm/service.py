@@ -13,6 +13,7 @@ The policy for a failed try:
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from dataclasses import dataclass, replace
@@ -28,15 +29,19 @@ from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
 from drac_pipeline.llm.protocol import (
     CallFailed,
     Capabilities,
+    ImagePart,
     ModelClient,
     ModelUnavailable,
     Reply,
     Request,
     RequestRefused,
+    Stop,
 )
+from drac_pipeline.llm.results import ResultCache, key_of
 
 DATABASE_FILE = "calls.sqlite"
 LEDGER_FILE = "calls.parquet"
+REPLIES = "replies"
 # for reserves and estimates: characters a token and tokens an image, both to the safe side
 CHARS_PER_TOKEN = 3.0
 TOKENS_PER_IMAGE = 1600
@@ -45,10 +50,11 @@ _REFUSED = {400, 413, 422}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply and its number in the ledger."""
+    """A reply, its number in the ledger, and the name it is kept by until it is settled."""
 
     reply: Reply
     number: int
+    key: str
 
 
 def make_client(config: ModelConfig, model: str) -> ModelClient:
@@ -82,6 +88,7 @@ class ModelService:
         self.clock = clock or Clock()
         self.client = client or make_client(config, self.model)
         self.prices = Prices(state.parent, config.price_provider or PROVIDERS[config.provider])
+        self._replies = ResultCache(state / REPLIES)
         self._database = Database(state / DATABASE_FILE)
         self.ledger = Ledger(self._database, self.clock, run, config.budget_per_run, config.budget_per_day)
         self.gate = Gate(
@@ -108,12 +115,27 @@ class ModelService:
             self._capabilities = capabilities(self)
         return self._capabilities
 
-    def call(self, request: Request, purpose: Purpose) -> Answer:
-        """The answer to a request. Raises ModelUnavailable, BudgetExceeded or RequestRefused."""
-        return self.send(self._fitted(request), purpose)
+    def call(self, request: Request, purpose: Purpose, salt: str = "") -> Answer:
+        """The answer to a request. Raises ModelUnavailable, BudgetExceeded or RequestRefused.
 
-    def send(self, request: Request, purpose: Purpose) -> Answer:
-        """`call` without a look at the model's capabilities."""
+        A reply is on disk before anything is made of it and stays until `settle`, so a killed run
+        does not pay for it again; `salt` tells a second try from the first.
+        """
+        request = self._fitted(request)
+        key = key_of(*_identity(request), self.model, salt)
+        kept = self._replies.get(key)
+        if kept is not None:
+            number = self.ledger.reused(purpose, self.client.provider, self.model)
+            return Answer(Reply(kept["text"], Stop(kept["stop"])), number, key)
+        return self.send(request, purpose, key)
+
+    def settle(self, answer: Answer, verdict: str) -> None:
+        """Say what became of an answer; its result is kept elsewhere by now, or not wanted."""
+        self.ledger.judge(answer.number, verdict)
+        self._replies.drop(answer.key)
+
+    def send(self, request: Request, purpose: Purpose, key: str = "") -> Answer:
+        """`call` without a look at the model's capabilities or at kept replies."""
         call = uuid.uuid4().hex[:12]
         weight = max(1, purpose.pages)
         attempt = 0
@@ -133,11 +155,13 @@ class ModelService:
                     self.ledger.end(number, "error", detail=f"{type(e).__name__}: {e}")
                     raise
                 else:
+                    if key:
+                        self._replies.put(key, {"text": reply.text, "stop": str(reply.stop)})
                     cost, priced = self._cost(reply.input_tokens, reply.output_tokens)
                     outcome = "ok" if reply.stop == "end" else str(reply.stop)
                     self.ledger.end(number, outcome, cost=cost, priced=priced, reply=reply, status=200)
                     self.gate.succeeded(weight)
-                    return Answer(reply, number)
+                    return Answer(reply, number, key)
             self.clock.sleep(wait)
 
     def _after(self, e: CallFailed, attempt: int) -> float:
@@ -195,3 +219,10 @@ class ModelService:
         """Write the ledger as Parquet and let go of the files."""
         self.export(least_age=0.0)
         self._database.close()
+
+
+def _identity(request: Request) -> list[str | bytes]:
+    """What a reply depends on."""
+    parts = [p.data if isinstance(p, ImagePart) else p for p in request.parts]
+    rest = [request.max_tokens, request.temperature, request.schema]
+    return [request.system, *parts, json.dumps(rest, sort_keys=True)]

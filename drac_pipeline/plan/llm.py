@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.llm.ledger import Purpose
-from drac_pipeline.llm.prompts import PLAN_LISTS, PLAN_RANGES, Prompt, prompt
+from drac_pipeline.llm.prompts import PLANS, Prompt, prompt
 from drac_pipeline.llm.protocol import Request, RequestRefused, Stop
 from drac_pipeline.llm.results import ResultCache, key_of
 from drac_pipeline.llm.service import ModelService
@@ -69,7 +69,7 @@ def plan_by_model(
 ) -> tuple[ChunkPlan, PlanTally]:
     """The plan of a document, and who planned what. Raises ModelUnavailable or BudgetExceeded;
     sections that were planned are kept."""
-    words = prompt(PLAN_RANGES if config.model.plan_format == "ranges" else PLAN_LISTS)
+    words = prompt(PLANS[config.model.plan_format])
     results = ResultCache(service.state / RESULTS)
     job = _Job(document, config, service, words, results, {e.id: e for e in elements})
     tally = PlanTally()
@@ -118,14 +118,13 @@ def section_lines(section: Section, by_id: dict[str, Element]) -> tuple[list[str
 
 def plan_request(lines: Sequence[str], config: DracConfig) -> Request:
     """The question for a section."""
-    ranges = config.model.plan_format == "ranges"
-    words = prompt(PLAN_RANGES if ranges else PLAN_LISTS)
+    words = prompt(PLANS[config.model.plan_format])
     return Request(
         ("\n".join(lines),),
         system=words.fill(min=str(config.plan.min_blocks), max=str(config.plan.max_blocks)),
         max_tokens=config.model.planning_tokens,
         temperature=config.model.temperature,
-        schema=None if ranges else _SCHEMA,
+        schema=_SCHEMA if config.model.plan_format == "lists" else None,
     )
 
 
@@ -164,10 +163,10 @@ def _plan_section(job: _Job, section: Section) -> tuple[Plan | None, str, list[s
             plan = read_plan(answer.reply.text, n)
         except Unusable as e:
             why = str(e)
-            job.service.ledger.judge(answer.number, why)
+            job.service.settle(answer, why)
             continue
-        job.service.ledger.judge(answer.number, "; ".join(plan.mended) or "accepted")
         job.results.put(key, {"groups": plan.groups})
+        job.service.settle(answer, "; ".join(plan.mended) or "accepted")
         return plan, "by_model", [f": {m}" for m in plan.mended]
     return None, "fallback", [f" was planned locally: {why}"]
 

@@ -1,7 +1,8 @@
 """A model's plan read from its text, mended where it is clear what was meant.
 
-Two formats are known, and each is read whichever was asked for: ranges (`1-4 5 6-11`) and
-lists of ids (`{"chunks": [["h1", "p1"], …]}` or the bare list).
+Three formats are known, and each is read whichever was asked for: boundaries (`1 5 6 /11`, the
+first of each chunk and the last of all), ranges (`1-4 5 6-11`) and lists of ids
+(`{"chunks": [["h1", "p1"], …]}` or the bare list).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _RANGE = re.compile(r"[pP]?(\d+)(?:\s*[-–—]\s*[pP]?(\d+))?")
 _RANGES = re.compile(r"(?:chunks?:)?[\s,;|\[\]]*(?:[pP]?\d+(?:\s*[-–—]\s*[pP]?\d+)?[\s,;|\[\]]*)+", re.I)
+_BOUNDARIES = re.compile(r"(?:chunks?:)?\s*((?:[pP]?\d+[\s,]+)+)/\s*[pP]?(\d+)", re.I)
 _ID = re.compile(r"[pP](\d+)")
 
 
@@ -104,6 +107,8 @@ def _ids(raw: object) -> list[list[int]]:
 def _ranges(text: str, n: int) -> list[list[int]]:
     lines = [x.strip().strip("`") for x in text.splitlines()]
     found = [m for x in lines if x and _RANGES.fullmatch(x) for m in _RANGE.finditer(x)]
+    if bounds := [m for x in lines if (m := _BOUNDARIES.fullmatch(x))]:
+        return _between(bounds, n)
     if not found:
         raise Unusable("the answer holds no chunks in the format asked for")
     out = []
@@ -114,6 +119,22 @@ def _ranges(text: str, n: int) -> list[list[int]]:
         # a slip of the pen must not fill the memory
         out.append(list(range(first, min(last, n + 1) + 1)))
     return out
+
+
+def _between(bounds: list[re.Match[str]], n: int) -> list[list[int]]:
+    """The groups that begin at the given numbers. The last number shows that all was looked at."""
+    if len(bounds) > 1:
+        raise Unusable("there is more than one line of chunks")
+    starts = [int(i) for i in re.findall(r"\d+", bounds[0][1])]
+    if int(bounds[0][2]) != n:
+        raise Unusable(f"the number after the slash is not that of the last id, p{n}")
+    known = sorted({i for i in starts if 1 <= i <= n})
+    if not known or known[0] != 1:
+        raise Unusable("the first chunk does not begin with p1")
+    groups = [list(range(a, b)) for a, b in pairwise([*known, n + 1])]
+    # what has to be mended is said by giving it on: unknown numbers alone, the order as it came
+    groups += [[i] for i in starts if not 1 <= i <= n and i <= n + 100]
+    return groups if starts == sorted(starts) else [*groups[1:], groups[0]]
 
 
 def _named(ids: Iterable[int]) -> str:

@@ -38,7 +38,7 @@ def double(*script: str, **more) -> Double:
     return Double(Brain(), faults=FaultPlan(script=list(script)), **more)
 
 
-@pytest.mark.parametrize("style", ["ranges", "lists"])
+@pytest.mark.parametrize("style", ["boundaries", "ranges", "lists"])
 @pytest.mark.parametrize("provider", ["bedrock", "openai"])
 def test_a_sound_plan_needs_no_mending(style: str, provider: str, service: Make):
     with double() as server:
@@ -53,12 +53,13 @@ def test_a_sound_plan_needs_no_mending(style: str, provider: str, service: Make)
 
 def test_ranges_take_a_fraction_of_the_tokens(service: Make):
     out = {}
-    for style in ("ranges", "lists"):
+    for style in ("boundaries", "ranges", "lists"):
         with double() as server:
             model = service(server, plan_format=style)
             planned(model)
         out[style] = sum(r["output_tokens"] for r in model.ledger.records() if style in r["prompt"])
     assert out["ranges"] * 4 < out["lists"]
+    assert out["boundaries"] * 4 < out["ranges"] * 3
 
 
 @pytest.mark.parametrize("fault", PLAN_FAULTS)
@@ -70,7 +71,7 @@ def test_one_bad_answer_costs_at_most_another_call(fault: str, service: Make):
 
 
 @pytest.mark.parametrize("fault", PLAN_FAULTS)
-@pytest.mark.parametrize("style", ["ranges", "lists"])
+@pytest.mark.parametrize("style", ["boundaries", "ranges", "lists"])
 def test_a_model_that_only_errs_leaves_nothing_out(fault: str, style: str, service: Make):
     with Double(Brain(), faults=FaultPlan(rate=1.0, kinds=(fault,))) as server:
         plan, _, tally = planned(service(server, plan_format=style))

@@ -45,6 +45,18 @@ def test_passing_failures_are_tried_again_and_each_try_is_in_the_ledger(service:
     assert all(r["cost_usd"] == 0 for r in rows[:-1])
 
 
+def test_a_reply_that_nobody_has_dealt_with_yet_is_not_paid_again(service: Make):
+    with double() as server:
+        first = service(server).call(ASK, WHY)
+        model = service(server)  # as after a kill
+        again = model.call(ASK, WHY)
+        assert (again.reply.text, server.requests) == (first.reply.text, 1)
+        model.settle(again, "accepted")
+        model.call(ASK, WHY)
+        assert server.requests == 2
+    assert [r["outcome"] for r in model.ledger.records()] == ["ok", "reused", "ok"]
+
+
 def test_the_service_says_when_to_come_back(service: Make, clock):
     with double("throttle", retry_after="9") as server:
         service(server).call(ASK, WHY)
@@ -84,8 +96,8 @@ def test_a_budget_stops_before_it_is_exceeded(service: Make, tmp_path: Path):
     with double() as server:
         model = service(server, model="m", budget_per_run=0.01)
         with pytest.raises(BudgetExceeded, match="per run"):
-            for _ in range(100):
-                model.call(ASK, WHY)
+            for n in range(100):
+                model.call(ASK, WHY, salt=str(n))
         rows = model.ledger.records()
         assert server.requests == len(rows) > 1
         assert sum(r["cost_usd"] for r in rows) <= 0.01

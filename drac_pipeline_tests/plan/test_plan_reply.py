@@ -12,6 +12,8 @@ from drac_pipeline.plan.reply import Unusable, read_plan
 @pytest.mark.parametrize(
     "text",
     [
+        "1 3 4 /6",
+        "p1, p3, p4 / p6",
         "1-2 3 4-6",
         "p1-p2, p3, p4-p6",
         "```\n1-2 3 4-6\n```",
@@ -30,6 +32,8 @@ def test_both_formats_are_read(text: str):
     ("text", "groups", "mended"),
     [
         ("1-3 4-9", [[1, 2, 3], [4, 5, 6]], "unknown ids dropped: p7"),
+        ("1 4 9 /6", [[1, 2, 3], [4, 5, 6]], "unknown ids dropped: p9"),
+        ("4 1 /6", [[1, 2, 3], [4, 5, 6]], "ids out of reading order, sorted"),
         ("1-3 3-6", [[1, 2, 3], [4, 5, 6]], "ids planned twice, the first kept: p3"),
         ("4-6 1-3", [[1, 2, 3], [4, 5, 6]], "ids out of reading order, sorted"),
         (
@@ -46,7 +50,18 @@ def test_what_is_clear_is_mended(text: str, groups: list[list[int]], mended: str
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Sure! I grouped them by topic.", "1-2 4-6", "6-1", "{}", '{"chunks": []}']
+    "text",
+    [
+        "",
+        "Sure! I grouped them by topic.",
+        "1-2 4-6",
+        "6-1",
+        "1 3 /5",
+        "2 3 /6",
+        "1 /6\n3 /6",
+        "{}",
+        '{"chunks": []}',
+    ],
 )
 def test_what_is_not_a_plan_is_not_taken_for_one(text: str):
     with pytest.raises(Unusable):

@@ -10,42 +10,89 @@ from pathlib import Path
 
 from drac_pipeline.config import ModelConfig
 from drac_pipeline.convert.fidelity import PageFidelity, compare
+from drac_pipeline.convert.local.document import open_pdf
 from drac_pipeline.convert.markers import format_page_comment
 from drac_pipeline.model import ConversionReport, Converted, PageReport, TableData
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d[\d.,:/-]*\d")
+_DIGITS = re.compile(r"\d[\d.,:/]*\d|\d")
 _BELIEVED = 0.5
 _NAMED = 5
 
 
 def check_pages(
-    pdf: Path, pages: Mapping[int, str], local: Converted, header: Sequence[str], config: ModelConfig
+    pdf: Path,
+    pages: Mapping[int, str],
+    local: Converted,
+    header: Sequence[str],
+    config: ModelConfig,
+    known: Mapping[int, str] | None = None,
 ) -> dict[int, str]:
     """What is wrong with which of the pages (page to Markdown).
 
     `local` is the local converter's reading: what it dropped as running header or footer need
-    not be there, and the rows it found may not be merged. `header` are carried column names.
+    not be there, and the rows it found may not be merged. `header` are carried column names,
+    `known` pages that were read before: a paragraph over a page break stands where it begins.
     A page whose text layer is no witness passes.
     """
     pages = {n: text for n, text in pages.items() if n in believed(local)}
     if not pages:
         return {}
+    there = {p.page for p in local.report.pages}
+    shown = there & {k for n in pages for k in (n - 1, n, n + 1)}
+    texts = {**(known or {}), **pages}
     made = Converted(
-        markdown="\n\n".join(f"{format_page_comment(n)}\n\n{pages[n]}" for n in sorted(pages)),
+        markdown="\n\n".join(f"{format_page_comment(n)}\n\n{texts.get(n, '')}" for n in sorted(shown)),
         tables=[TableData(table_id="carried", header=[[h] for h in header])] if header else [],
         report=ConversionReport(
             converter="model",
-            pages=[PageReport(page=n, reader="model") for n in sorted(pages)],
-            dropped=[d for d in local.report.dropped if d.page in pages],
+            pages=[PageReport(page=n, reader="model") for n in sorted(shown)],
+            dropped=[d for d in local.report.dropped if d.page in shown],
         ),
     )
     wrong: dict[int, str] = {}
+    printed = _Printed(pdf)
     for page in compare(pdf, made).pages:
+        if page.page not in pages:
+            continue
+        page.foreign_values = [v for v in page.foreign_values if not printed.has(page.page, v)]
+        page.missing_values = [v for v in page.missing_values if not _said(pages[page.page], v)]
         why = _unfaithful(page, config) or _merged(pages[page.page], page.page, local)
         if why:
             wrong[page.page] = why
     return wrong
+
+
+class _Printed:
+    """The text layers of a PDF, opened where a value is in doubt."""
+
+    def __init__(self, pdf: Path) -> None:
+        self._pdf = pdf
+        self._texts: dict[int, str] = {}
+
+    def has(self, page: int, value: str) -> bool:
+        """Whether the value is printed on the page or beside it, be it cut by a line's end or set so
+        close to a word that they are one in the text layer."""
+        if not self._texts:
+            document = open_pdf(self._pdf)
+            try:
+                for n in range(document.page_count):
+                    self._texts[n + 1] = str(document.load_page(n).get_text())
+            finally:
+                document.close()
+        text = "\n".join(self._texts.get(n, "") for n in (page - 1, page, page + 1))
+        return _holds(text, value) or _holds(re.sub(r"\s*\n\s*", "", text), value)
+
+
+def _said(text: str, value: str) -> bool:
+    """Whether the numbers of a value stand in the Markdown; in the text layer, a word may touch them."""
+    return all(_holds(text, number) for number in _DIGITS.findall(value))
+
+
+def _holds(text: str, value: str) -> bool:
+    """Whether the value stands in the text without another digit beside it."""
+    return bool(re.search(rf"(?<!\d){re.escape(value)}(?!\d)", text))
 
 
 def believed(local: Converted) -> set[int]:

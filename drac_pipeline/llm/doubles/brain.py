@@ -40,7 +40,7 @@ class Brain:
         if images:
             text = self._pages(parts)
         elif _ELEMENT.search(words):
-            text = plan(words, '"chunks"' in system + words, fault)
+            text = plan(words, _style(system + words), fault)
         else:
             text = "Yes."
         stop = "end_turn"
@@ -66,7 +66,12 @@ class Brain:
         return "\n\n".join(out)
 
 
-def plan(words: str, lists: bool, fault: str = "") -> str:
+def _style(asked: str) -> str:
+    """The format that the prompt asks for."""
+    return "lists" if '"chunks"' in asked else "boundaries" if "a slash and" in asked else "ranges"
+
+
+def plan(words: str, style: str = "ranges", fault: str = "") -> str:
     """Content under one heading, a few elements a chunk, in the format that was asked for."""
     chunks: list[list[str]] = []
     heading, last = "", None
@@ -88,6 +93,10 @@ def plan(words: str, lists: bool, fault: str = "") -> str:
         chunks.append(["p99998", "p99999"])
     if fault == "out of order":
         chunks = chunks[::-1]
-    if lists:
+    if style == "lists":
         return json.dumps({"chunks": chunks})
+    if style == "boundaries":
+        last = max(int(m["id"][1:]) for m in _ELEMENT.finditer(words) if m["id"][0] == "p")
+        last -= fault == "missing ids"
+        return " ".join(c[0][1:] for c in chunks if c) + f" /{last}"
     return " ".join(c[0][1:] if len(c) == 1 else f"{c[0][1:]}-{c[-1][1:]}" for c in chunks if c)

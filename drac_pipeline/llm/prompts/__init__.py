@@ -10,9 +10,11 @@ from importlib.resources import files
 from string import Template
 
 CONVERT = "convert-v1"
+PLAN_BOUNDARIES = "plan-boundaries-v1"
 PLAN_RANGES = "plan-ranges-v1"
 PLAN_LISTS = "plan-lists-v1"
 AGENTIC = "agentic-v1"
+PLANS = {"boundaries": PLAN_BOUNDARIES, "ranges": PLAN_RANGES, "lists": PLAN_LISTS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,10 @@ class Ledger:
         names = ("model_calls", "input_tokens", "output_tokens", "cost_usd")
         return {n: round(v, 6) for n, v in zip(names, row, strict=True)}
 
+    def size(self) -> int:
+        """How many calls there are."""
+        return self._db.rows("SELECT COUNT(*) FROM calls")[0][0]
+
     def records(self) -> list[dict[str, Any]]:
         """All calls as plain rows, oldest first."""
         return [_record(dict(r)) for r in self._db.rows("SELECT * FROM calls ORDER BY id")]

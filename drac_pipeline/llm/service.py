@@ -42,6 +42,7 @@ from drac_pipeline.llm.results import ResultCache, key_of
 DATABASE_FILE = "calls.sqlite"
 LEDGER_FILE = "calls.parquet"
 REPLIES = "replies"
+EXPORT_ROWS_PER_SECOND = 200
 # for reserves and estimates: characters a token and tokens an image, both to the safe side
 CHARS_PER_TOKEN = 3.0
 TOKENS_PER_IMAGE = 1600
@@ -206,18 +207,21 @@ class ModelService:
         cost = self.prices.cost(self.model, input_tokens, output_tokens)
         return cost.usd, cost.source
 
-    def export(self, *, least_age: float = 20.0) -> None:
-        """Write the ledger as Parquet, unless that was done less than `least_age` seconds ago."""
+    def export(self, *, now: bool = False) -> None:
+        """Write the ledger as Parquet. A long one takes time to write, so it is left for later where
+        that was done a moment ago, unless it must be `now`; `drac costs` always writes it."""
         from drac_pipeline.llm.ledger import write_parquet
 
         target = self.state / LEDGER_FILE
-        if target.exists() and time.time() - target.stat().st_mtime < least_age:
-            return
+        if not now and target.exists():
+            age = time.time() - target.stat().st_mtime
+            if age < self.ledger.size() / EXPORT_ROWS_PER_SECOND:
+                return
         write_parquet(self.ledger.records(), target)
 
     def close(self) -> None:
         """Write the ledger as Parquet and let go of the files."""
-        self.export(least_age=0.0)
+        self.export(now=True)
         self._database.close()
 
 

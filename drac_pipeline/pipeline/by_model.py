@@ -13,6 +13,7 @@ from drac_pipeline.convert.vlm import STAGE as CONVERTS
 from drac_pipeline.convert.vlm import convert_by_model, local_reading, pages_for_model
 from drac_pipeline.llm.estimate import call_cost
 from drac_pipeline.llm.open import open_service
+from drac_pipeline.llm.prices import PROVIDERS, Prices
 from drac_pipeline.model import ChunkPlan, Converted, Element, Section
 from drac_pipeline.plan.llm import STAGE as PLANS
 from drac_pipeline.plan.llm import plan_by_model
@@ -34,13 +35,13 @@ class ModelPages:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, pdf: Path, _: ConvertConfig) -> Converted:
-        service = open_service(self.config.model, self.state, self.run)
         local = local_reading(pdf, self.config)
         pages = pages_for_model(local, self.config)
         if not pages:
             self.counts = {"model_pages": 0, "cost_usd": 0.0}
-            self._saved(len(local.report.pages))
+            self._saved(sum(not p.blank for p in local.report.pages))
             return local
+        service = open_service(self.config.model, self.state, self.run)
         converted, tally = convert_by_model(
             pdf, self.images(), local, pages, self.config, service, self.document
         )
@@ -58,9 +59,10 @@ class ModelPages:
     def _saved(self, pages: int) -> None:
         """What the pages would have cost that needed no model."""
         if self.config.convert.mode == "auto":
-            service = open_service(self.config.model, self.state, self.run)
+            model = self.config.model
+            prices = Prices(self.state.parent, model.price_provider or PROVIDERS[model.provider])
             self.counts["pages_spared"] = pages
-            self.counts["saved_usd"] = round(call_cost(service.prices, self.config.model, pages), 6)
+            self.counts["saved_usd"] = round(call_cost(prices, model, pages), 6)
 
 
 def page_images(ctx: StageContext) -> dict[int, Path]:

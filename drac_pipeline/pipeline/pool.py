@@ -27,6 +27,7 @@ from drac_pipeline.store import FailureRecord, Manifest, Store
 log = logging.getLogger(__name__)
 
 Task = tuple[str, Collection[str] | None]
+SDKS = {"bedrock": "boto3", "openai": "openai"}  # imported once for all workers
 MOST_WAITING = 12  # worker processes with a model, each some 150 MB
 
 
@@ -78,7 +79,7 @@ def _one_pool(
 ) -> Iterator[DocumentOutcome]:
     """Work `waiting` off until it is empty or the pool breaks; then `suspects` holds what
     was in flight."""
-    pool = _new_pool(workers)
+    pool = _new_pool(workers, config)
     running: dict[Future[DocumentOutcome], Task] = {}
     try:
         while waiting or running:
@@ -103,7 +104,7 @@ def _one_pool(
 
 def _alone(store: Store, task: Task, config: DracConfig, force: bool, run: str) -> Iterator[DocumentOutcome]:
     """Process one document in a worker of its own; its death is that document's failure."""
-    with _new_pool(1) as pool:
+    with _new_pool(1, config) as pool:
         try:
             yield pool.submit(_work, str(store.root), task, config, force, run).result()
         except BrokenProcessPool:
@@ -141,11 +142,14 @@ def _interrupted_stage(manifest: Manifest | None, named: list[str]) -> str:
     return named[-1]
 
 
-def _new_pool(workers: int) -> ProcessPoolExecutor:
+def _new_pool(workers: int, config: DracConfig) -> ProcessPoolExecutor:
     # forkserver: a fork of a process with threads (Arrow, gRPC) can deadlock, and a spawn
     # imports everything once a worker; the fork server imports once
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    modules = [__name__]
+    if config.converts_by_model or config.plans_by_model:
+        modules += ["drac_pipeline.pipeline.by_model", SDKS[config.model.provider]]
+    context.set_forkserver_preload(modules)
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
 
 

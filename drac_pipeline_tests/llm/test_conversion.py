@@ -191,3 +191,23 @@ def test_auto_sends_only_pages_that_need_pixels(tmp_path: Path, service: Make):
     assert (pages, tally.by_model, tally.spared) == ([3], 1, 2)
     assert converted.markdown.endswith("<!-- page 3 -->\n\n# Chapter 2\n\nRead by the model.\n")
     assert len(rows_of(converted)) == 8
+
+
+def test_headings_and_columns_of_the_pages_before_are_told(
+    case: Case, service: Make, monkeypatch: pytest.MonkeyPatch
+):
+    heard: list[list[str]] = []
+    say = Brain.say
+
+    def listen(self, system, parts, limit, fault, faults):
+        heard.append([p for p in parts if isinstance(p, str)])
+        return say(self, system, parts, limit, fault, faults)
+
+    monkeypatch.setattr(Brain, "say", listen)
+    with double(case) as server:
+        convert(case, service(server, grounding=True, calls_in_parallel=1))
+    first, second = heard
+    assert first[1] == "Page 1"
+    assert second[0].startswith("Headings of the pages before:\n# Start\n# Daily work")
+    assert "# Faults" in second[0] and "# Spare parts" not in second[0]
+    assert second[1].startswith("The text layer of page 6") and "Pump 61" in second[1]

@@ -84,3 +84,17 @@ def test_without_a_model_its_settings_mean_nothing():
         assert code_version(stage, DracConfig()) == code_version(
             stage, DracConfig(model=ModelConfig(model="other"))
         )
+
+
+def test_auto_needs_no_model_for_good_text_and_says_what_that_saves(tmp_path: Path, corpus: Path):
+    home = Home(tmp_path / "home")
+    config = DracConfig(
+        convert=ConvertConfig(mode="auto"), model=ModelConfig(endpoint_url="http://127.0.0.1:9")
+    )
+    assert not any(o.failure for o in ingest(home, corpus, config).values())
+    manifest = home.store.manifest("two pages.pdf")
+    assert manifest
+    counts = manifest.stages["markdown"].counts
+    assert (counts["model_pages"], counts["pages_spared"]) == (0, 2)
+    assert 0 < counts["saved_usd"] < 0.01
+    assert not (home.path / "model").exists()

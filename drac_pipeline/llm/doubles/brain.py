@@ -39,6 +39,8 @@ class Brain:
         words = "\n".join(p for p in parts if isinstance(p, str))
         if images:
             text = self._pages(parts)
+        elif "Write the text of each chunk" in system:
+            text = json.dumps({"chunks": [p for p in words.split("\n\n") if not p.startswith("#")]})
         elif _ELEMENT.search(words):
             text = plan(words, _style(system + words), fault)
         else:

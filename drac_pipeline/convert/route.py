@@ -13,7 +13,7 @@ from pathlib import Path
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.document import convert_pdf
 from drac_pipeline.model import Converted
-from drac_pipeline.office import OWN_FORMATS, convert_office
+from drac_pipeline.office import OWN_FORMATS, convert_office, with_missing
 from drac_pipeline.sheets.route import SHEET_FORMATS, convert_sheets
 from drac_pipeline.web import WEB_FORMATS, convert_web
 
@@ -50,8 +50,10 @@ def convert_document(
     """The document as Markdown by the converter for its format; `by_pages` reads what is read from
     its PDF. Raises DocumentError."""
     own = document.original
-    if own is None or not reads_own_file(document, config):
+    if own is None:
         return by_pages(document.pdf, config)
+    if not reads_own_file(document, config):
+        return with_missing(own, document.format, by_pages(document.pdf, config))
     if document.format in WEB_FORMATS:
         return convert_web(own.read_bytes(), document.format, config)
     if document.format in SHEET_FORMATS:

@@ -6,6 +6,6 @@ graphics    diagrams and charts        places       where text stands in the pri
 route       all together
 """
 
-from drac_pipeline.office.route import OWN_FORMATS, convert_office
+from drac_pipeline.office.route import OWN_FORMATS, convert_office, with_missing
 
-__all__ = ["OWN_FORMATS", "convert_office"]
+__all__ = ["OWN_FORMATS", "convert_office", "with_missing"]

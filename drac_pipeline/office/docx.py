@@ -9,12 +9,13 @@ from drac_pipeline.errors import CorruptDocument
 from drac_pipeline.office.docx_runs import Runs
 from drac_pipeline.office.docx_table import add_table
 from drac_pipeline.office.graphics import add_chart, add_diagram
-from drac_pipeline.office.numbering import Numbering
+from drac_pipeline.office.numbering import Numbering, number_text
 from drac_pipeline.office.package import DGM, MC, C, Node, Package, Relation, W, chosen
 from drac_pipeline.office.page import Lists, Piece, add, fill, new_page, plain
 from drac_pipeline.office.reading import Reading
 from drac_pipeline.office.styles import BODY_LEVEL, Style, Styles, with_paragraph
 
+_RAISED = str.maketrans("0123456789abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 _HEADING_CHARS = 300  # a longer paragraph in a heading's style is text
 _TITLE = frozenset({"title", "heading"})  # LibreOffice writes titles in its style Heading
 _INSIDE = frozenset(
@@ -51,6 +52,12 @@ class Docx:
             "endnote": _by_id(self._part("endnotes"), "endnote"),
         }
         self._counts = {"footnote": 0, "endnote": 0}
+        self._formats = {"footnote": "decimal", "endnote": "lowerRoman"}
+        for root in (self._part("settings"), self.document):
+            for kind in self._formats:
+                for node in root.iter(f"{W}{kind}Pr") if root is not None else ():
+                    if (form := node.find(f"{W}numFmt")) is not None:
+                        self._formats[kind] = form.get(f"{W}val") or "decimal"
         self._endnotes: list[tuple[str, Node]] = []
 
     def read(self) -> Reading:
@@ -181,7 +188,7 @@ class Docx:
         if identifier not in self._notes[kind]:
             return ""
         self._counts[kind] += 1
-        return str(self._counts[kind])
+        return number_text(self._counts[kind], self._formats[kind]).translate(_RAISED)
 
     def _reference(self, reference: tuple[str, str, str], stand: _Stand) -> None:
         """What a note or comment says, after the paragraph that it belongs to."""
@@ -203,7 +210,7 @@ class Docx:
             runs = Runs(self, self.styles.default, inside_note=True)
             runs.read(paragraph)
             if plain(runs.pieces):
-                sign = [Piece(mark, raised=True), Piece(" ")] if first and mark else []
+                sign = [Piece(f"{mark} ")] if first and mark else []
                 add(box, "p", sign + runs.pieces)
                 first = False
 

@@ -82,7 +82,7 @@ class Runs:
             custom = is_on_attribute(node.get(f"{W}customMarkFollows"))  # its sign is text that follows
             mark = "" if custom else self.document.mark(kind, identifier)
             if mark:
-                self.pieces.append(Piece(mark, raised=True))
+                self.pieces.append(Piece(mark))
             self.references.append((kind, identifier, mark))
         elif tag == f"{W}commentReference":
             self.references.append(("comment", node.get(f"{W}id") or "", ""))
@@ -92,7 +92,7 @@ class Runs:
 
     def _add(self, text: str, look: Style) -> None:
         if text:
-            self.pieces.append(Piece(text, bool(look.bold), size=look.size))
+            self.pieces.append(Piece(text, bool(look.bold), look.raised, look.size))
 
     def _look(self, run: Node) -> Style:
         properties = run.find(f"{W}rPr")

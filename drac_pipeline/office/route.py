@@ -53,6 +53,11 @@ def convert_office(
     converted = _write(reading, printed, pictures)
     if len(printed.letters) > 200 and len(letters_of(converted.markdown)) < _ENOUGH * len(printed.letters):
         return _printed(by_print, "the file itself gave less text than its print")
+    return with_missing(own, kind, converted)
+
+
+def with_missing(own: Path, kind: str, converted: Converted) -> Converted:
+    """Warn of words in the XML of `own` that are neither in the Markdown nor reported as left out."""
     read = " ".join([converted.markdown, *(d.text for d in converted.report.dropped)])
     if lost := missing_words(own, kind, read):
         converted.report.warnings.append(missing_warning(lost))

@@ -21,6 +21,7 @@ class Style:
     outline: int | None = None
     bold: bool | None = None
     hidden: bool | None = None
+    raised: bool = False
     size: float = 0.0
     left: float | None = None
     numbering: tuple[str, int | None] | None = None
@@ -113,8 +114,10 @@ def with_run(style: Style, properties: Node | None) -> Style:
         return style
     bold, hidden = is_on(properties.find(f"{W}b")), is_on(properties.find(f"{W}vanish"))
     size = properties.find(f"{W}sz")
+    aligned = properties.find(f"{W}vertAlign")
     return replace(
         style,
+        raised=aligned.get(f"{W}val") == "superscript" if aligned is not None else style.raised,
         bold=style.bold if bold is None else bold,
         hidden=style.hidden if hidden is None else hidden,
         size=whole(size.get(f"{W}val")) / 2 if size is not None else style.size,

@@ -172,6 +172,13 @@ def test_runs_breaks_signs_and_fields(tmp_path: Path) -> None:
     assert body(read(docx_of(tmp_path / "a.docx", xml))) == ["Pressure 8-10 bar", "next line✓ page 7"]
 
 
+def test_raised_digits_stay_raised(tmp_path: Path) -> None:
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>{}</w:t></w:r>'
+    xml = f"<w:p><w:r><w:t>8 m</w:t></w:r>{raised.format(2)}<w:r><w:t> in the 4</w:t></w:r>"
+    xml += f"{raised.format('th')}<w:r><w:t> year</w:t></w:r></w:p>"
+    assert body(read(docx_of(tmp_path / "a.docx", xml))) == ["8 m² in the 4th year"]
+
+
 def test_hidden_text_is_left_out_and_reported(tmp_path: Path) -> None:
     xml = "<w:p><w:r><w:t>shown</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r></w:p>"
     done = read(docx_of(tmp_path / "a.docx", xml))
@@ -197,11 +204,11 @@ def test_a_text_box_is_read_once_after_its_paragraph(tmp_path: Path) -> None:
 def test_footnotes_follow_their_paragraph_and_endnotes_the_text(tmp_path: Path) -> None:
     done = read(with_notes(tmp_path / "a.docx"))
     assert body(done) == [
-        "Open the valve¹¹",
+        "Open the valve¹ⁱ",
         "¹ footnote text 1",
         "Close it²",
         "² footnote text 2",
-        "¹ endnote text 1",
+        "ⁱ endnote text 1",
     ]
     assert ("comment", "really?") in [(d.reason, d.text) for d in done.report.dropped]
     assert done.report.taken == []
@@ -210,14 +217,14 @@ def test_footnotes_follow_their_paragraph_and_endnotes_the_text(tmp_path: Path) 
 def test_comments_headers_and_footers_are_taken_in_if_asked(tmp_path: Path) -> None:
     done = read(with_notes(tmp_path / "a.docx"), comments=True, headers_footers=True)
     lines = body(done)
-    assert lines[:3] == ["Company secret", "Open the valve¹¹", "Comment by Ann: really?"]
+    assert lines[:3] == ["Company secret", "Open the valve¹ⁱ", "Comment by Ann: really?"]
     assert lines[-1] == "Page 1"
     assert done.report.taken == ["1 header", "1 comment", "1 footer"]
     assert [d.reason for d in done.report.dropped] == []
 
 
 def test_headers_and_footers_are_reported_on_the_page_they_are_printed_on(tmp_path: Path) -> None:
-    pages = [["Company secret", "Open the valve11", "Close it2", "Page 1"]]
+    pages = [["Company secret", "Open the valve1i", "Close it2", "Page 1"]]
     done = read(with_notes(tmp_path / "a.docx"), pages)
     found = [(d.page, d.reason, d.text) for d in done.report.dropped if d.reason.startswith("running")]
     assert found == [(1, "running header", "Company secret"), (1, "running footer", "Page 1")]

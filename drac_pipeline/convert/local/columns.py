@@ -46,9 +46,19 @@ def reading_order(segments: list[Segment], blocks: list[Block]) -> list[Flow]:
 def _flow(segments: list[Segment], blocks: list[Block]) -> Flow:
     items: list[Row | Block] = [*visual_rows(segments), *blocks]
     items.sort(key=lambda i: i.y0)
+    for k in range(1, len(items)):
+        if _right_of(items[k - 1], items[k]):
+            items[k - 1], items[k] = items[k], items[k - 1]
     x0 = min([s.x0 for s in segments] + [b.x0 for b in blocks])
     x1 = max([s.x1 for s in segments] + [b.x1 for b in blocks])
     return Flow(items, x0, x1)
+
+
+def _right_of(one: Row | Block, two: Row | Block) -> bool:
+    """Two tables side by side, the right one first."""
+    if not (isinstance(one, Block) and isinstance(two, Block)) or one.x0 < two.x1:
+        return False
+    return min(one.y1, two.y1) - max(one.y0, two.y0) > 0.5 * min(one.y1 - one.y0, two.y1 - two.y0)
 
 
 def _merge_flows(flows: list[Flow]) -> list[Flow]:
@@ -111,10 +121,16 @@ def _bands(rows: list[Row | Block]) -> list[tuple[list[Row | Block], tuple[float
     x0, x1 = min(r.x0 for r in rows), max(r.x1 for r in rows)
     width = x1 - x0
     out: list[tuple[list[Row | Block], tuple[float, float] | None]] = []
-    i = 0
+    i = tried = 0
     while i < len(rows):
-        j, gutter = _grow(rows, i, x0, x1)
-        if gutter is not None and width > 60 and _are_columns(rows[i:j], gutter):
+        j, gutter, several = _grow(rows, i, x0, x1)
+        if gutter is not None and (width <= 60 or not _are_columns(rows[i:j], gutter)):
+            gutter = None
+        if gutter is None and several[0] > tried:
+            tried, gutters = several
+            gutter = next((g for g in gutters if _are_tables(rows[i:tried], g)), None)
+            j = tried
+        if gutter is not None:
             out.append((rows[i:j], gutter))
             i = j
             continue
@@ -127,10 +143,38 @@ def _bands(rows: list[Row | Block]) -> list[tuple[list[Row | Block], tuple[float
     return out
 
 
-def _grow(rows: list[Row | Block], i: int, x0: float, x1: float) -> tuple[int, tuple[float, float] | None]:
-    """The longest run from row i that keeps an inner gutter free."""
+def _are_tables(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
+    """Each side is a table of its own: written as a whole, row by row, with several cells in most."""
+    x = (gutter[0] + gutter[1]) / 2
+    sides: tuple[list[Segment], list[Segment]] = ([], [])
+    for r in rows:
+        if not isinstance(r, Row):
+            return False
+        for s in r.segments:
+            sides[s.x1 > x + 1].append(s)
+    if not all(sides):
+        return False
+    left, right = ([s.order for s in side] for side in sides)
+    if max(left) > min(right) and max(right) > min(left):
+        return False
+    return all(_row_by_row(side) for side in sides)
+
+
+def _row_by_row(side: list[Segment]) -> bool:
+    pairs = list(itertools.pairwise(sorted(side, key=lambda s: s.order)))
+    if sum(abs(a.base - b.base) < 2 and b.x0 > a.x1 for a, b in pairs) < 0.3 * len(pairs):
+        return False
+    rows = visual_rows(side)
+    return len(rows) >= 3 and sum(len(r.cells) > 1 for r in rows) >= 0.6 * len(rows)
+
+
+def _grow(
+    rows: list[Row | Block], i: int, x0: float, x1: float
+) -> tuple[int, tuple[float, float] | None, tuple[int, list[tuple[float, float]]]]:
+    """The longest run from row i that keeps an inner gutter free, and the longest with several."""
     free = _gaps(rows[i], x0, x1)
     best: tuple[int, tuple[float, float] | None] = (i + 1, None)
+    several: tuple[int, list[tuple[float, float]]] = (0, [])
     j = i
     while True:
         size = _size(rows[j])
@@ -139,11 +183,13 @@ def _grow(rows: list[Row | Block], i: int, x0: float, x1: float) -> tuple[int, t
         good = [g for g in inner if _both_sides(seen, g)]
         if good:
             best = (j + 1, max(good, key=lambda g: g[1] - g[0]))
+            if len(good) > 2 and j - i > 2:
+                several = (j + 1, good)
         if not inner:
-            return best
+            return *best, several
         j += 1
         if j >= len(rows) or rows[j].y0 - max(r.y1 for r in seen[-6:]) > 2.6 * size:
-            return best  # white space over all columns ends the band
+            return *best, several  # white space over all columns ends the band
         gaps = _gaps(rows[j], x0, x1)
         free = [
             (max(a[0], b[0]), min(a[1], b[1]))
@@ -185,6 +231,8 @@ def _are_columns(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
     if blocks:
         for b in blocks:
             counts[b.x1 > x + 1] += MIN_LINES
+    if blocks and not all(sides) and max(counts) >= 2 * MIN_LINES:
+        return all(r.y1 > blocks[0].y0 and r.y0 < blocks[-1].y1 for r in rows)  # text beside a ruled table
     if min(counts) < 2:
         return False
     switches, before = 0, -1

@@ -268,6 +268,19 @@ def cut_at_gutters(row: Row, columns: list[tuple[float, float]]) -> Row:
     return make_row(parts) if len(parts) != len(row.segments) else row
 
 
+def cut_header(head: list[Row], body: list[Row]) -> list[Row]:
+    """Header texts with a wide gap cut where the body's columns have theirs."""
+    if not any(
+        b.x0 - a.x1 > WIDE_SPACE * s.size
+        for r in head
+        for s in r.segments
+        for a, b in itertools.pairwise(s.words)
+    ):
+        return head
+    columns = column_ranges(body) if body else []
+    return [cut_at_gutters(r, columns) for r in head]
+
+
 def _count(values: list[float], x: float) -> int:
     return bisect.bisect_right(values, x + NEAR) - bisect.bisect_left(values, x - NEAR)
 

@@ -74,9 +74,7 @@ def _written_apart(band: list[Line], right: list[float]) -> bool:
     if len(band) < 2 or not all(0 in line.cells and len(line.cells) > 1 for line in band):
         return False
     if all(
-        _wraps([a], b, c, right)
-        for a, b in itertools.pairwise(band)
-        for c in a.cells.keys() & b.cells.keys()
+        _wraps([a], b, c, right) for a, b in itertools.pairwise(band) for c in a.cells.keys() & b.cells.keys()
     ):
         return False  # a producer that writes line by line: every cell of the row is full
     return all(_first_order(b) > _last_order([a]) for a, b in itertools.pairwise(band))

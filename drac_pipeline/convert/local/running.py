@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import defaultdict
 
-from drac_pipeline.convert.local.rows import Row, visual_rows
+from drac_pipeline.convert.local.rows import YEAR_RE, Row, visual_rows
 from drac_pipeline.convert.local.text_layer import PageText, Segment
 from drac_pipeline.model.conversion import Dropped, DropReason
 
@@ -125,7 +125,9 @@ def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[t
     for e in outer[:3]:
         inside = e.row.base < margin if e.top else e.row.base > page.height - margin
         ends = (e.row.segments[0].text, e.row.segments[-1].text)
-        numbered = len(e.row.segments) > 1 and any(PAGE_NUMBER.fullmatch(t) for t in ends)
+        numbered = len(e.row.segments) > 1 and any(
+            PAGE_NUMBER.fullmatch(t) and not YEAR_RE.fullmatch(t) for t in ends
+        )
         same = any((e.top, e.y + d) in heights for d in (-1, 0, 1))
         if not e.top and FOOTNOTE.match(e.row.text) and len(e.row.text.split()) > 4:
             break

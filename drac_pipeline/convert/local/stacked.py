@@ -59,7 +59,7 @@ def _heads(rows: list[Row], start: int, i: int, k: int) -> bool:
         return False
     if bold(head) and not all(bold(r) for r in rows[start + 1 : i]) and not bold(below[-1]):
         return True
-    return figures(rows[i - 1]) > 0 and any(figures(r) for r in below)
+    return any(figures(r) for r in rows[max(start, i - 3) : i]) and any(figures(r) for r in below)
 
 
 def figures(row: Row) -> int:

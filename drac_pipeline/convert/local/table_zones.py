@@ -163,7 +163,7 @@ def _header_over(
     """Header lines above the first rule, where the rows under it begin with figures."""
     if rule.y0 > rows[0].base:
         return lines_over(_over(rows[0].y0, segments, taken, span), rows)
-    if not figures(rows[0]):
+    if not figures(next((r for r in rows[:3] if len(r.cells) > 1), rows[0])):
         return []
     above = _over(rule.y0, segments, taken, span)
     if not above or rule.y0 - above[-1].base > 1.6 * above[-1].size:
@@ -200,7 +200,7 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     ]
     rows = visual_rows(inside)
     multi = [r for r in rows if len(r.cells) > 1]
-    if _stub_outside(rows, segments, taken, x0, x1):
+    if not _closed(bottom, x0, x1, v_rules) and _stub_outside(rows, segments, taken, x0, x1):
         return None  # rules over the figures only: the rows' labels stand left of them
     if not multi:
         return None

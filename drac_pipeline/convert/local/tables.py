@@ -6,11 +6,18 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from drac_pipeline.convert.local.grid import column_of, column_ranges, cut_at_gutters, cut_at_rules, refine
+from drac_pipeline.convert.local.grid import (
+    column_of,
+    column_ranges,
+    cut_at_gutters,
+    cut_at_rules,
+    cut_header,
+    refine,
+)
 from drac_pipeline.convert.local.header import body_columns, header_paths, header_rows, labels_by_type
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
-from drac_pipeline.convert.local.rows import LEADER_RE, Row, readable
+from drac_pipeline.convert.local.rows import LEADER_RE, Row, numeric, readable
 from drac_pipeline.convert.local.stacked import section_rows
 from drac_pipeline.convert.local.table_zones import Draft
 from drac_pipeline.convert.local.text_layer import Segment
@@ -136,7 +143,8 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         k = header_rows(lines, draft, columns)
         text = _squeeze(lines[:k])
         if n == 0:
-            kept_columns = body_columns(lines, k, columns)
+            own = [*cut_header(own[:k], own[k:]), *own[k:]]
+            kept_columns = body_columns(_with_bands(own, columns, bands), k, columns)
             if len(kept_columns) < len(columns):
                 # headers at the left of wide columns whose figures stand at the right
                 columns = kept_columns
@@ -284,7 +292,18 @@ def _is_section(records: list[Record], i: int) -> bool:
     indented = below[0].cells[0][0].x0 > here[0].x0 + 3
     bold = all(s.bold for s in here) and not any(s.bold for s in below[0].cells[0])
     text = here[-1].text
-    return indented or bold or text.endswith(":")
+    return indented or bold or text.endswith(":") or (len(here) == 1 and _parts_figures(records, i))
+
+
+def _parts_figures(records: list[Record], i: int) -> bool:
+    """One of several labels without values in a table of figures, the first row one of them, with
+    rows in between."""
+    alone = [k for k, r in enumerate(records) if list(r.cells) == [0]]
+    if len(alone) < 2 or alone[0] != 0 or any(b - a < 3 for a, b in itertools.pairwise(alone)):
+        return False
+    rest = [r for k, r in enumerate(records) if k not in alone]
+    full = sum(numeric(s.text) for r in rest for c, cell in r.cells.items() if c for s in cell)
+    return i in alone and full >= 0.8 * sum(len(r.cells) - (0 in r.cells) for r in rest)
 
 
 def _ends_section(record: Record, stub: float) -> bool:

@@ -52,17 +52,16 @@ class Print:
     def find_cells(self, cells: Sequence[str], page: int | None = None) -> list[tuple[int, int]]:
         """The ranges of a row's cells, near each other; a cell from a row above is not looked for."""
         out: list[tuple[int, int]] = []
-        size = sum(len(letters_of(c)) for c in cells)
-        for cell in cells:
-            key = letters_of(cell)
-            if not key:
-                continue
+        keys = [key for cell in cells if (key := letters_of(cell))]
+        size = sum(map(len, keys))
+        far = max(keys, key=len, default="")  # a short one would be found anywhere
+        for key in keys:
             if page is not None:
                 windows = self._windows(len(key), page)
             elif out:
                 windows = [(self.cursor, self.cursor + 200 + size)]
             else:
-                windows = self._windows(len(key), None)
+                windows = self._windows(len(key), None)[: None if key is far else 2]
             found = next((f for low, high in windows if (f := self._within(key, low, high))), None)
             if found:
                 out += found
@@ -112,7 +111,7 @@ class Print:
         if n >= 4:
             out.append((max(0, self.cursor - _BACK), self.cursor))
         if n >= _SURE:
-            out.append((self.cursor, end))
+            out += [(self.cursor, end), (0, self.cursor)]
         return out
 
     def _at_line(self, key: str, low: int, high: int) -> list[tuple[int, int]] | None:

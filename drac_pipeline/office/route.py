@@ -33,6 +33,7 @@ VERSION = 1
 _READERS: dict[str, Callable[[Package, ConvertConfig], Reading]] = {"docx": read_docx, "pptx": read_pptx}
 OWN_FORMATS = frozenset(_READERS)
 _COUNTED = re.compile(r"[#\s-]*(?:[\w.()]{1,12}\s+)?")
+_AHEAD = 6
 _ENOUGH = 0.5  # share of the print's letters that the file has to give
 
 
@@ -155,6 +156,12 @@ def _once(cells: Sequence[str]) -> list[str]:
     return [c for n, c in enumerate(cells) if n == 0 or c != cells[n - 1]]
 
 
+def _turned_to(spans: Sequence[BlockSpan]) -> int:
+    """The page of the first of some spans, unless those after it stand before that: a text that is
+    found at a wrong place, or a box that is printed further on, turns no page."""
+    return min(s.boxes[0].page for s in spans if s.boxes)
+
+
 def _paged(
     markdown: str, spans: list[BlockSpan], pages: Sequence[int | None], n_pages: int
 ) -> tuple[str, list[BlockSpan], dict[int, int]]:
@@ -179,8 +186,8 @@ def _paged(
         added += len(text)
         at = to
 
-    for span, known in zip(spans, pages, strict=True):
-        page = known or (span.boxes[0].page if span.boxes and known is None else at or 1)
+    for n, (span, known) in enumerate(zip(spans, pages, strict=True)):
+        page = known or (_turned_to(spans[n : n + _AHEAD]) if span.boxes and known is None else at or 1)
         if page > at:
             turn(page, span.start)
         out.append(span.model_copy(update={"start": span.start + added, "end": span.end + added}))

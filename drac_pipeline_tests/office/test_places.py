@@ -47,6 +47,24 @@ def test_a_short_text_is_not_found_inside_a_line_that_says_more(tmp_path: Path) 
     assert (box.page, round(box.y0)) == (2, 80)
 
 
+def test_a_text_found_far_ahead_by_mistake_does_not_lose_what_follows(tmp_path: Path) -> None:
+    lost, again = "This sentence is printed later only", "This sentence is printed later only."
+    between = [f"Sentence number {n} of a long text in between." for n in range(1200)]
+    xml = p(lost) + "".join(map(p, between)) + p(again)
+    pages = [between[k : k + 30] for k in range(0, 1200, 30)]
+    done = read(docx_of(tmp_path / "a.docx", xml), [*pages, [again]])
+    where = placed(done)
+    assert [where[text] for text in (between[0], between[29], between[30], between[-1])] == [
+        [1],
+        [1],
+        [2],
+        [40],
+    ]
+    assert where[again] == [41]
+    assert done.markdown.index("<!-- page 2 -->") < done.markdown.index(between[30])
+    assert done.markdown.index("<!-- page 2 -->") > done.markdown.index(between[29])
+
+
 def test_spans_say_exactly_their_blocks_and_empty_pages_have_their_comments(tmp_path: Path) -> None:
     source = docx_of(tmp_path / "a.docx", p("one") + item("two", 1) + item("three", 1) + p("four"))
     done = read(source, [["one", "two"], ["three"], [], ["four"], []])

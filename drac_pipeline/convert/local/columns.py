@@ -232,7 +232,8 @@ def _are_columns(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
         for b in blocks:
             counts[b.x1 > x + 1] += MIN_LINES
     if blocks and not all(sides) and max(counts) >= 2 * MIN_LINES:
-        return all(r.y1 > blocks[0].y0 and r.y0 < blocks[-1].y1 for r in rows)  # text beside a ruled table
+        # text beside a ruled table
+        return sum(r.y1 > blocks[0].y0 and r.y0 < blocks[-1].y1 for r in rows) > 0.6 * len(rows)
     if min(counts) < 2:
         return False
     switches, before = 0, -1

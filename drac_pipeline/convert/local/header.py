@@ -37,6 +37,14 @@ def full_rules(draft: Draft, columns: Columns) -> list[float]:
 
 def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
     """How many first lines are the header; 0 where the table has none."""
+    k = _header_rows(lines, draft, columns)
+    if 0 < k < len(lines) - 1 and 0 not in lines[k].cells and len(lines[k].cells) > 1:
+        # units, each in brackets under its header
+        k += all(t[:1] == "(" and t[-1:] == ")" for t in map(lines[k].text, lines[k].cells))
+    return k
+
+
+def _header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
     if len(lines) < 2 or _key_value(lines, columns) or labels_by_type(lines, columns):
         return 0
     full = full_rules(draft, columns)

@@ -77,9 +77,12 @@ def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
     out: list[Row] = []
     below = rows[0]
     for row in reversed(candidates[-4:]):
-        if not 0 < below.base - row.base <= 1.9 * max(row.size, below.size):
+        words = len(row.cells) > 1 and not figures(row)
+        if not 0 < below.base - row.base <= (2.4 if words else 1.9) * max(row.size, below.size):
             break
-        if row.x0 <= columns[0][1] - 2 or row.x1 > columns[-1][1] + 20:
+        # over the labels' column stands a header only where the line below, of units, has none
+        labelled = words and below.x0 > columns[0][1] - 2 and not figures(below)
+        if (row.x0 <= columns[0][1] - 2 and not labelled) or row.x1 > columns[-1][1] + 20:
             break
         pitch = rows[1].base - rows[0].base if len(rows) > 1 else 1.2 * row.size
         if len(row.segments) == 1 and is_title(row, below, columns, pitch):

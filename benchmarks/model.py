@@ -9,6 +9,8 @@ speed   A call of n pages takes n x latency, and calls over the quota of pages i
         processes and local reading included.
 faults  A fifth of all calls goes wrong, in every way the stand-in knows. Every document must have all its
         pages and the same numbers as without faults, and the ledger as many calls as the server saw.
+quota   The service takes half the pages in flight that the settings ask for, and throttles what is over:
+        how many calls are thrown away while the room is found.
 kill    The run is killed with SIGKILL half way and run again: pages asked for twice can only be those in
         flight at that moment.
 """
@@ -110,6 +112,19 @@ def speed(home: Home, table: dict[str, str], latency: float, quota: int) -> None
         )
 
 
+def narrow(home: Home, table: dict[str, str], latency: float, quota: int) -> None:
+    with Double(Brain(table), latency=latency, quota=quota // 2) as server:
+        config = config_for(server.url, quota)
+        seconds, failures = convert(home, config)
+        area, _, pages = bounds(home, latency, quota // 2)
+        calls = len(ledger(home, config))
+        print(
+            f"quota   {pages} pages in {seconds:.1f} s at half the quota; bound by area {area:.1f} s"
+            f" ({seconds / area:.2f}x); {server.throttled} of {calls} calls throttled, failed documents"
+            f" {len(failures)}"
+        )
+
+
 def faults(home: Home, table: dict[str, str], truth: dict[str, str], rate: float, seed: int) -> bool:
     plan = FaultPlan(rate=rate, kinds=ALL_FAULTS, seed=seed)
     with Double(Brain(table), faults=plan, latency=0.05, quota=25) as server:
@@ -196,7 +211,7 @@ def main() -> None:
     parser.add_argument("--quota", type=int, default=25)
     parser.add_argument("--rate", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--parts", nargs="+", default=["faults", "kill", "speed"])
+    parser.add_argument("--parts", nargs="+", default=["faults", "kill", "quota", "speed"])
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -214,6 +229,8 @@ def main() -> None:
             home = prepare(Path(folder) / part, pdfs)
             if part == "speed":
                 speed(home, table, options.latency, options.quota)
+            elif part == "quota":
+                narrow(home, table, options.latency, options.quota)
             elif part == "kill":
                 good &= kill(home, table, options.quota)
             else:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 Task = tuple[str, Collection[str] | None]
 SDKS = {"bedrock": "boto3", "openai": "openai"}  # imported once for all workers
-MOST_WAITING = 12  # worker processes with a model, each some 150 MB
+MOST_WAITING = 16  # worker processes with a model; each has memory of its own
 
 
 def map_documents(
@@ -65,7 +65,7 @@ def _workers(config: DracConfig) -> int:
     if not (config.converts_by_model or config.plans_by_model):
         return cores
     model = config.model
-    return max(cores, model.documents_in_parallel or min(2 * model.calls_in_parallel, MOST_WAITING))
+    return max(cores, model.documents_in_parallel or min(3 * model.calls_in_parallel, MOST_WAITING))
 
 
 def _one_pool(

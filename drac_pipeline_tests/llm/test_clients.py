@@ -39,6 +39,13 @@ def test_bedrock_is_told_the_document_in_letters_it_takes(settings: Settings):
         assert server.seen == [{"model": "google.gemma-3-27b-it", "metadata": {"document": "a b/_.pdf"}}]
 
 
+def test_requests_to_bedrock_are_signed(settings: Settings):
+    with double(secret="double") as server:
+        make_client(settings(server), "amazon.nova-lite-v1:0").complete(PAGE)
+    with double(secret="another") as server, pytest.raises(CallFailed, match="signature does not match"):
+        make_client(settings(server), "amazon.nova-lite-v1:0").complete(PAGE)
+
+
 @pytest.mark.parametrize(
     ("fault", "outcome", "again", "throttled"),
     [

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,12 +87,13 @@ def test_a_killed_run_pays_for_no_page_twice(
             "from drac_pipeline.store import Home; from drac_pipeline.pipeline import find_work\n"
             "from drac_pipeline.pipeline.pool import map_documents\n"
             "h = Home(Path(sys.argv[1])); w = find_work(h, Path(sys.argv[2]), h.config).work\n"
-            "print([o.key for o in map_documents(h.store, [(x.key, None) for x in w], h.config)])\n"
+            "tasks = [(x.key, None) for x in w]\n"
+            "print([o.key for o in map_documents(h.store, tasks, h.config, workers=1)])\n"
         )
         command = [sys.executable, "-c", code, str(home), str(corpus)]
         first = subprocess.Popen(command, start_new_session=True, env=os.environ)
         while server.pages < 5 and first.poll() is None:
-            pass
+            time.sleep(0.01)
         os.killpg(first.pid, 9)
         first.wait()
         subprocess.run(command, check=True)

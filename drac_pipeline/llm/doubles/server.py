@@ -17,8 +17,8 @@ from drac_pipeline.llm.doubles.faults import FaultPlan
 
 _CONVERSE = re.compile(r"/model/([^/]+)/converse$")
 _SIGNED = re.compile(
-    r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/[\w-]+/bedrock/aws4_request, "
-    r"SignedHeaders=[\w;-]+, Signature=[0-9a-f]{64}$"
+    r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/\d{8}/(?P<region>[\w-]+)/bedrock/aws4_request, "
+    r"SignedHeaders=(?P<headers>[\w;-]+), Signature=(?P<signature>[0-9a-f]{64})$"
 )
 # fault to (status, error type, message) as Bedrock sends them
 _ERRORS = {
@@ -39,6 +39,7 @@ class Double:
     latency     seconds a page (an image) takes; a call without images takes one page's time
     quota       pages in flight from which calls are throttled; 0: none
     refuses     capabilities it lacks: "images", "system", "structured"
+    secret      the secret key that requests must be signed with; "" takes any signature
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Double:
         port: int = 0,
         refuses: tuple[str, ...] = (),
         retry_after: str = "",
+        secret: str = "",
     ) -> None:
         self.brain = brain
         self.faults = faults or FaultPlan()
@@ -58,6 +60,7 @@ class Double:
         self.quota = quota
         self.refuses = refuses
         self.retry_after = retry_after
+        self.secret = secret
         self.requests = self.pages = self.flying = self.most_flying = self.throttled = 0
         self.seen: list[dict[str, Any]] = []
         self.lock = threading.Lock()
@@ -124,18 +127,37 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = json.loads(data)
         if match := _CONVERSE.search(self.path):
+            if not self._signed(data):
+                self._bedrock_error(403, "AccessDeniedException", "The signature does not match.")
+                return
             self._bedrock(unquote(match[1]), body)
         elif self.path.endswith("/chat/completions"):
             self._openai(body)
         else:
             self._send(404, {"message": "no such operation"})
 
+    def _signed(self, data: bytes) -> bool:
+        """Whether the request has a signature of the right form, and the right one where the secret is
+        known: it is made again from what came in."""
+        given = self.headers.get("Authorization", "")
+        match = _SIGNED.match(given)
+        if match is None or not self.owner.secret:
+            return match is not None
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.credentials import Credentials
+
+        headers = {name: self.headers[name] for name in match["headers"].split(";")}
+        request = AWSRequest("POST", f"http://{self.headers['Host']}{self.path}", headers, data)
+        request.context["timestamp"] = self.headers["X-Amz-Date"]
+        auth = SigV4Auth(Credentials(match["key"], self.owner.secret), "bedrock", match["region"])
+        text = auth.string_to_sign(request, auth.canonical_request(request))
+        return auth.signature(text, request) == match["signature"]
+
     def _bedrock(self, model: str, body: dict[str, Any]) -> None:
-        if not _SIGNED.match(self.headers.get("Authorization", "")):
-            self._bedrock_error(403, "AccessDeniedException", "The request is not signed.")
-            return
         self.owner.seen.append({"model": model, "metadata": body.get("requestMetadata", {})})
         parts: list[str | bytes] = []
         for block in body["messages"][0]["content"]:

@@ -99,6 +99,12 @@ class ConvertConfig(_Settings):
     ocr_min_confidence: float = Field(
         default=0.6, ge=0, le=1, description="lines read less surely are left out, with a warning"
     )
+    layout_below: float = Field(
+        default=0.8,
+        ge=0,
+        le=1,
+        description="pages read less surely are looked at by PyMuPDF's layout model too; 0: never",
+    )
     page_recall: float = Field(
         default=0.97, ge=0, le=1, description="check `fidelity`: share of a page's own words to be there"
     )

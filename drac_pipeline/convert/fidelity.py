@@ -14,13 +14,13 @@ import unicodedata
 from collections import Counter
 from pathlib import Path
 
-import pymupdf
 from pydantic import BaseModel, Field
 
 from drac_pipeline.convert.local.document import open_pdf
 from drac_pipeline.convert.local.paragraphs import clean_text
 from drac_pipeline.convert.markers import PAGE_COMMENT
 from drac_pipeline.model.conversion import Converted
+from drac_pipeline.mupdf import pymupdf
 
 MAX_LISTED = 50  # values named per page and kind
 UNREADABLE = 0.1  # share of characters without meaning from which a text layer is no witness

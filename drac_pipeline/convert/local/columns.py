@@ -165,7 +165,7 @@ def _row_by_row(side: list[Segment]) -> bool:
     if sum(abs(a.base - b.base) < 2 and b.x0 > a.x1 for a, b in pairs) < 0.3 * len(pairs):
         return False
     rows = visual_rows(side)
-    return len(rows) >= 3 and sum(len(r.cells) > 1 for r in rows) >= 0.6 * len(rows)
+    return len(rows) >= 3 and sum(len(r.cells) > 1 for r in rows) >= 0.34 * len(rows)
 
 
 def _grow(

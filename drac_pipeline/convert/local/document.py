@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from drac_pipeline.convert.local.assemble import (
 from drac_pipeline.convert.local.blocks import Block, flow_blocks
 from drac_pipeline.convert.local.columns import Block as Zone
 from drac_pipeline.convert.local.columns import reading_order
+from drac_pipeline.convert.local.confidence import doubt_of
 from drac_pipeline.convert.local.headings import body_size, mark_headings
+from drac_pipeline.convert.local.layout import inside, tables_beside
 from drac_pipeline.convert.local.paragraphs import count_words
 from drac_pipeline.convert.local.running import drop_running
-from drac_pipeline.convert.local.table_zones import ruled_tables
+from drac_pipeline.convert.local.table_zones import Draft, ruled_tables
 from drac_pipeline.convert.local.text_layer import PageText, Segment, read_page
 from drac_pipeline.convert.local.writer import Writer
 from drac_pipeline.convert.markers import format_error_marker
@@ -32,7 +34,8 @@ from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocume
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
 from drac_pipeline.mupdf import pymupdf
 
-VERSION = "1"
+VERSION = "2"
+_UNSURE = 0.8
 # MuPDF of a content stream whose bytes are wrong; sloppy but whole ones give syntax errors alone
 _BROKEN = re.compile(r"zlib error|(?:syntax error in content stream.*){8}", re.S)
 
@@ -99,7 +102,17 @@ def _convert(document: pymupdf.Document, config: ConvertConfig, window: range | 
     blocks: list[Block] = []
     by_page: dict[int, list[Block]] = {}
     for p in pages:
-        by_page[p.page] = _page_blocks(p, outline.get(p.page, []), report)
+        entries = outline.get(p.page, [])
+        by_page[p.page] = _page_blocks(p, entries, report)
+        apart = _second_reading(document, p, by_page[p.page], reports[p.page], config)
+        if apart:
+            again = _page_blocks(p, entries, ConversionReport(converter=report.converter), apart)
+            before, after = doubt_of(by_page[p.page]), doubt_of(again)
+            if after.confidence > before.confidence:
+                by_page[p.page] = again
+                reports[p.page].reader = "layout model"
+                reports[p.page].reason = f"{before.reason}; tables side by side set apart"
+                reports[p.page].confidence = after.confidence
         blocks += by_page[p.page]
     even_sizes(r for b in blocks for r in b.rows)
     body = body_size(blocks)
@@ -151,8 +164,33 @@ def _outline(document: pymupdf.Document) -> dict[int, list[tuple[int, str]]]:
     return out
 
 
-def _page_blocks(page: PageText, entries: list[tuple[int, str]], report: ConversionReport) -> list[Block]:
-    drafts = ruled_tables(page, page.segments)
+def _second_reading(
+    document: pymupdf.Document, page: PageText, first: list[Block], state: PageReport, config: ConvertConfig
+) -> list[Draft]:
+    """Tables to be set apart on a page whose first reading is unsure; says so in the report."""
+    doubt = doubt_of(first)
+    state.confidence = round(min(state.confidence, doubt.confidence), 3)
+    if doubt.confidence < _UNSURE:
+        state.reason += f"; unsure: {doubt.reason}"
+    if doubt.confidence >= config.layout_below or state.reader != "text layer":
+        return []
+    apart = []
+    for region in tables_beside(document.load_page(page.page - 1), page):
+        own = inside(region, page.segments)
+        found = ruled_tables(page, own) or [
+            d for f in reading_order(own, []) for d in unruled_tables(page, f)
+        ]
+        # one table that holds nearly all of the region
+        if len(found) == 1 and sum(len(r.segments) for r in found[0].rows) >= 0.8 * len(own):
+            apart += found
+    return apart
+
+
+def _page_blocks(
+    page: PageText, entries: list[tuple[int, str]], report: ConversionReport, apart: Sequence[Draft] = ()
+) -> list[Block]:
+    known = {id(s) for d in apart for r in d.rows for s in r.segments}
+    drafts = [*apart, *ruled_tables(page, [s for s in page.segments if id(s) not in known])]
     inside = {id(s) for d in drafts for r in d.rows for s in r.segments}
     zones = [Zone(d.x0, d.y0, d.x1, d.y1, d) for d in drafts]
     free = [s for s in page.segments if id(s) not in inside]

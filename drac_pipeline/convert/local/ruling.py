@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pymupdf
+from drac_pipeline.mupdf import pymupdf
 
 if TYPE_CHECKING:
     from drac_pipeline.convert.local.text_layer import PageText

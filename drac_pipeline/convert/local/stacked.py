@@ -26,7 +26,10 @@ def split_stacked(rows: list[Row], v_rules: list[Rule]) -> list[list[Row]]:
         wide = rows[i].base - rows[i - 1].base
         if wide > 1.35 * usual and wide - usual > 3 and not _held(rows[i - 1], rows[i], v_rules):
             first = _header_at(rows, start, i)
-            if first is not None and len(rows) - first > 1:
+            if first == len(rows) - 1:
+                parts.append(rows[start:i])
+                return parts  # the header of a table whose rows are not among these
+            if first is not None:
                 parts.append(rows[start:i])
                 start = first
                 i = first + 2
@@ -44,7 +47,7 @@ def _held(above: Row, below: Row, v_rules: list[Rule]) -> bool:
 
 def _header_at(rows: list[Row], start: int, i: int) -> int | None:
     """The row from i on that begins a header, past up to two lines of title."""
-    for k in range(i, min(i + 3, len(rows) - 1)):
+    for k in range(i, min(i + 3, len(rows))):
         row = rows[k]
         if len(row.cells) > 1:
             return k if _heads(rows, start, i, k) else None
@@ -57,6 +60,8 @@ def _heads(rows: list[Row], start: int, i: int, k: int) -> bool:
     head, below = rows[k], rows[k + 1 : k + 5]
     if figures(head):
         return False
+    if not below:
+        return CAPTION.match(rows[i].text) is not None
     if bold(head) and not all(bold(r) for r in rows[start + 1 : i]) and not bold(below[-1]):
         return True
     return any(figures(r) for r in rows[max(start, i - 3) : i]) and any(figures(r) for r in below)

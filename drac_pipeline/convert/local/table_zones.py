@@ -73,6 +73,8 @@ def _chain(
     last = rules[i]
     for k in range(i + 1, len(rules)):
         rule = rules[k]
+        if rule.y0 > last.y0 + 3 and _wider(rule, (last.x0, last.x1)):
+            break  # a wider table stands in between
         if k in used or abs(rule.x0 - rules[i].x0) > 6 or abs(rule.x1 - rules[i].x1) > 6:
             continue
         if _boxes_apart(last, rule, v_rules):
@@ -208,7 +210,7 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     if not inner and _boxed_prose(rows, x0, x1):
         return None
     if not _closed(bottom, x0, x1, v_rules):
-        rows += _below(rows, segments, taken, (x0, x1), bottom)
+        rows += _below(rows, segments, taken, (x0, x1), bottom, page.h_rules)
     if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
         return None
     return with_rules(page, rows, (x0, x1), ruled=True)
@@ -254,7 +256,7 @@ def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[in
     rows = visual_rows(above)
     if not rows or len(rows[-1].cells) < 2 or rule.x1 - rule.x0 < 0.8 * (rows[-1].x1 - rows[-1].x0):
         return None
-    below = _below(rows, segments, taken, (rule.x0, rule.x1), rule.y0)
+    below = _below(rows, segments, taken, (rule.x0, rule.x1), rule.y0, page.h_rules)
     if _stub_outside(rows + below, segments, taken, rule.x0, rule.x1):
         return None
     if sum(len(r.cells) > 1 for r in below) < 1:
@@ -268,6 +270,7 @@ def _below(
     taken: set[int],
     span: tuple[float, float],
     bottom: float,
+    rules: list[Rule],
 ) -> list[Row]:
     """Rows under the last rule that go on in the table's columns."""
     later = [
@@ -280,7 +283,11 @@ def _below(
     ]
     near: list[Row] = []
     edge = bottom
+    wider = [r.y0 for r in rules if r.y0 > bottom + 3 and _wider(r, span)]
+    limit = min(wider, default=1e9)
     for r in visual_rows(later):
+        if r.base > limit - 2 * r.size:
+            break  # the header of another table
         if r.y0 - edge > (1.3 if not near else 2.2) * r.size or _any_out(r, span):
             break
         near.append(r)
@@ -306,6 +313,12 @@ def _below(
     while out and len(out[-1].cells) < 2 and not wraps(out):
         out.pop()
     return out
+
+
+def _wider(rule: Rule, span: tuple[float, float]) -> bool:
+    """A rule that reaches past the table's sides is another table's."""
+    inside = min(rule.x1, span[1]) - max(rule.x0, span[0])
+    return inside > 40 and (rule.x0 < span[0] - 6 or rule.x1 > span[1] + 6)
 
 
 def wraps(rows: list[Row]) -> bool:

@@ -133,6 +133,17 @@ class ConvertConfig(_Settings):
     )
 
 
+class LimitsConfig(_Settings):
+    """What a document may take of this machine; beyond it, it fails alone."""
+
+    document_seconds: float = Field(
+        default=3600.0, gt=0, description="longest that one document is worked on in a run"
+    )
+    worker_memory_bytes: int = Field(
+        default=4_000_000_000, gt=0, description="memory of the process that works on a document"
+    )
+
+
 class SectionConfig(_Settings):
     """Elements to sections."""
 
@@ -268,6 +279,7 @@ class DracConfig(_Settings):
     normalize: NormalizeConfig = NormalizeConfig()
     render: RenderConfig = RenderConfig()
     convert: ConvertConfig = ConvertConfig()
+    limits: LimitsConfig = LimitsConfig()
     section: SectionConfig = SectionConfig()
     plan: PlanConfig = PlanConfig()
     model: ModelConfig = ModelConfig()

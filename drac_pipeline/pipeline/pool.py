@@ -3,14 +3,16 @@
 The one place where documents are spread over processes. A worker that dies (killed for
 its memory, a crash in a native library) takes down only its own document: the pool is made
 anew, what was in flight is tried again alone, and the document that kills its worker again
-is reported as failed.
+is reported as failed. One that goes beyond the limits of time or memory is killed and failed.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
 import multiprocessing
 import os
+import tempfile
 import threading
 import uuid
 from collections.abc import Collection, Iterator, Sequence
@@ -22,12 +24,14 @@ from pathlib import Path
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, process_document
 from drac_pipeline.pipeline.stages import STAGES
+from drac_pipeline.pipeline.watch import Killed, Watch, note_begin
 from drac_pipeline.store import FailureRecord, Manifest, Store
 
 log = logging.getLogger(__name__)
 
 Task = tuple[str, Collection[str] | None]
 SDKS = {"bedrock": "boto3", "openai": "openai"}  # imported once for all workers
+LOOK_SECONDS = 1.0
 MOST_WAITING = 16  # worker processes with a model; each has memory of its own
 
 
@@ -41,21 +45,21 @@ def map_documents(
 ) -> Iterator[DocumentOutcome]:
     """Process each (key, stages) and yield its outcome as it ends, in any order.
 
-    `workers` defaults to the cores this process may use; with one worker or one task all
-    runs in this process. Closing the generator cancels what has not begun.
+    `workers` defaults to the cores this process may use; even one document has a process of
+    its own, so that nothing it does takes down the run. Closing the generator cancels what has not begun.
     """
     run = uuid.uuid4().hex[:12]
     workers = workers or _workers(config)
-    if workers == 1 or len(tasks) == 1:
-        for key, stages in tasks:
-            yield process_document(store, key, config, stages, force, run=run)
-        return
     waiting = list(reversed(tasks))
     while waiting:
         suspects: list[Task] = []
         yield from _one_pool(store, waiting, suspects, config, force, min(workers, len(waiting)), run)
         for task in suspects:
-            yield from _alone(store, task, config, force, run)
+            alone: list[Task] = []
+            yield from _one_pool(store, [task], alone, config, force, 1, run)
+            if alone:
+                log.warning("%s: its worker died", task[0])
+                yield _died(store, task, _CRASHED)
 
 
 def _workers(config: DracConfig) -> int:
@@ -78,50 +82,61 @@ def _one_pool(
     run: str,
 ) -> Iterator[DocumentOutcome]:
     """Work `waiting` off until it is empty or the pool breaks; then `suspects` holds what
-    was in flight."""
+    was in flight. A document beyond the limits is not among them: it has failed."""
     pool = _new_pool(workers, config)
-    running: dict[Future[DocumentOutcome], Task] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < workers * 2:
-                task = waiting.pop()
-                running[pool.submit(_work, str(store.root), task, config, force, run)] = task
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                task = running.pop(future)
-                try:
-                    outcome = future.result()
-                except BrokenProcessPool:
-                    suspects.append(task)
-                    continue
-                yield outcome
-            if suspects:
-                suspects.extend(running.values())
-                return
-    finally:
-        pool.shutdown(wait=not suspects, cancel_futures=True)
-
-
-def _alone(store: Store, task: Task, config: DracConfig, force: bool, run: str) -> Iterator[DocumentOutcome]:
-    """Process one document in a worker of its own; its death is that document's failure."""
-    with _new_pool(1, config) as pool:
+    running: dict[Future[DocumentOutcome], tuple[int, Task]] = {}
+    numbers = itertools.count()
+    broken = False
+    with tempfile.TemporaryDirectory(prefix="drac-watch-") as notes:
+        watch = Watch(Path(notes), config.limits)
+        killed: dict[int, Killed] = {}
         try:
-            yield pool.submit(_work, str(store.root), task, config, force, run).result()
-        except BrokenProcessPool:
-            log.warning("%s: its worker died", task[0])
-            yield _died(store, task)
+            while (waiting and not broken) or running:
+                while waiting and not broken and len(running) < workers * 2:
+                    number, task = next(numbers), waiting.pop()
+                    try:
+                        future = pool.submit(_work, str(store.root), task, config, force, run, notes, number)
+                    except BrokenProcessPool:
+                        suspects.append(task)
+                        broken = True
+                        break
+                    running[future] = number, task
+                done, _ = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    number, task = running.pop(future)
+                    try:
+                        outcome = future.result()
+                    except BrokenProcessPool:
+                        broken = True
+                        if number in killed:
+                            yield _died(store, task, killed[number])
+                        else:
+                            suspects.append(task)
+                        continue
+                    yield outcome
+                if not broken:
+                    killed.update(watch.look([number for number, _ in running.values()]))
+        finally:
+            pool.shutdown(wait=not broken, cancel_futures=True)
 
 
-def _died(store: Store, task: Task) -> DocumentOutcome:
+_CRASHED = Killed(
+    "worker died",
+    "the process that worked on it was killed (out of memory, or a crash in a native library)",
+    "Give the run more memory, or leave the document out.",
+)
+
+
+def _died(store: Store, task: Task, why: Killed) -> DocumentOutcome:
     key, stages = task
     manifest = store.manifest(key)
     named = [s.name for s in STAGES if stages is None or s.name in stages]
     began = _interrupted_stage(manifest, named)
     failure = FailureRecord(
         stage=began,
-        kind="worker died",
-        cause="the process that worked on it was killed (out of memory, or a crash in a native library)",
-        remedy="Give the run more memory, or leave the document out.",
+        kind=why.kind,
+        cause=why.cause,
+        remedy=why.remedy,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     if manifest:
@@ -165,6 +180,9 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _work(root: str, task: Task, config: DracConfig, force: bool, run: str) -> DocumentOutcome:
+def _work(
+    root: str, task: Task, config: DracConfig, force: bool, run: str, notes: str, number: int
+) -> DocumentOutcome:
     key, stages = task
+    note_begin(Path(notes), number)
     return process_document(Store(Path(root)), key, config, stages, force, run=run)

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 import pymupdf
+import pytest
 
+from drac_pipeline.config import DracConfig, LimitsConfig
 from drac_pipeline.pipeline import find_work
 from drac_pipeline.pipeline.pool import map_documents
 from drac_pipeline.store import Home
@@ -24,7 +26,7 @@ def test_every_document_comes_back_once(tmp_path, corpus):
 def test_a_killed_worker_costs_no_document(tmp_path, make_pdf):
     root = tmp_path / "corpus"
     for n in range(6):
-        make_pdf(root / f"{n}.pdf", *[f"<h1>Part {p}</h1><p>Text {n}.</p>" for p in range(12)])
+        make_pdf(root / f"{n}.pdf", *[f"<h1>Part {p}</h1><p>Text {n}.</p>" for p in range(30)])
     home = Home(tmp_path / "home")
     tasks = [(w.key, None) for w in find_work(home, root, home.config).work]
     killed: list[int] = []
@@ -35,6 +37,37 @@ def test_a_killed_worker_costs_no_document(tmp_path, make_pdf):
     assert killed, "no worker was seen at work: the test did not test"
     assert sorted(o.key for o in outcomes) == [f"{n}.pdf" for n in range(6)]
     assert all(o.failure is None for o in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("limits", "kind", "cause", "setting"),
+    [
+        ({"document_seconds": 1.5}, "timed out", "not done after 1.5 seconds", "limits.document_seconds"),
+        (
+            {"worker_memory_bytes": 1_000_000},  # less than Python itself takes
+            "too large",
+            "it takes more than 0.001 GB of memory",
+            "limits.worker_memory_bytes",
+        ),
+    ],
+)
+def test_a_document_beyond_a_limit_fails_alone(tmp_path, make_pdf, limits, kind, cause, setting):
+    root = tmp_path / "corpus"
+    make_pdf(root / "long.pdf", *["<h1>Part</h1><p>Text.</p>"] * 400)
+    home = Home(tmp_path / "home")
+    tasks = [(w.key, None) for w in find_work(home, root, home.config).work]
+    config = DracConfig(limits=LimitsConfig.model_validate(limits))
+    [outcome] = map_documents(home.store, tasks, config)
+    failure = outcome.failure
+    assert failure is not None
+    assert (failure.kind, failure.cause) == (kind, cause)
+    assert setting in failure.remedy
+    manifest = home.store.manifest("long.pdf")
+    assert manifest is not None
+    assert manifest.failure == failure
+    # with the usual limits it goes through, on what is left of the attempt
+    [again] = map_documents(home.store, tasks, DracConfig())
+    assert again.failure is None
 
 
 def _kill_one_worker(home: Home, killed: list[int]) -> None:

@@ -263,9 +263,10 @@ def _again(job: _Job, batch: _Batch, bad: dict[int, str]) -> list[_Batch]:
 def _result(job: _Job, asked: Sequence[int]) -> tuple[Converted, Tally]:
     states = {p.page: p for p in job.local.report.pages}
     sources = dict.fromkeys(states, job.local)
-    model = job.service.model
+    # fidelity takes a reader with "ocr" in its name for one without a text layer to compare with
+    model = job.service.model if "ocr" not in job.service.model.lower() else "model"
     report = ConversionReport(
-        converter=f"model {model} ({job.prompt.version}), {job.local.report.converter}",
+        converter=f"model {job.service.model} ({job.prompt.version}), {job.local.report.converter}",
         dropped=[d for d in job.local.report.dropped if d.page not in job.made],
         warnings=list(job.local.report.warnings),
     )

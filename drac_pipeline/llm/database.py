@@ -25,7 +25,7 @@ CREATE INDEX IF NOT EXISTS calls_started ON calls (started);
 CREATE TABLE IF NOT EXISTS slots (id INTEGER PRIMARY KEY, weight INTEGER, pid INTEGER, born TEXT);
 CREATE TABLE IF NOT EXISTS gate (
   service TEXT PRIMARY KEY, room REAL, failures INTEGER DEFAULT 0, open_until REAL DEFAULT 0,
-  cut_at REAL DEFAULT 0);
+  cut_at REAL DEFAULT 0, cut_room REAL DEFAULT 0);
 """
 
 

@@ -1,8 +1,9 @@
 """How much may be asked of a service at once: a quota that is found, and a breaker.
 
-Pages in flight are counted over all processes of a home. The room shrinks by a quarter when
-the service throttles and grows by about a call for each round that succeeds, so that it settles
-below the quota instead of hammering it. After too many failures in a row the service is left
+Pages in flight are counted over all processes of a home. When the service throttles, the room
+shrinks by a quarter, or to what else is in flight where that is less. It grows fast to somewhat
+below where it was cut last and slowly from there, so that it settles at the quota instead of
+hammering it. After too many failures in a row the service is left
 alone for a while; then the first call is a probe.
 """
 
@@ -17,7 +18,9 @@ from drac_pipeline.llm.protocol import ModelUnavailable
 
 SHRINK = 0.75
 _SHRINK_EVERY = 1.0  # seconds: a burst of throttled calls is one message, not many
-_GROWTH = 5.0  # pages more for each round of the room
+_SHRINK_MOST = 0.4
+_GROWTH, _SLOW_GROWTH = 5.0, 0.3  # pages more for each round of the room
+_NEAR = 0.85  # of the room at the last cut, from where it grows slowly
 _POLL = 0.05
 
 
@@ -87,19 +90,30 @@ class Gate:
         """A call came back."""
         with self._db.change() as db:
             db.execute(
-                "UPDATE gate SET failures = 0, open_until = 0, room = MIN(?, room + ? / MAX(room, 1.0))"
-                " WHERE service = ?",
-                (self._ceiling, _GROWTH * weight, self._service),
+                "UPDATE gate SET failures = 0, open_until = 0, room = MIN(?, room + ? / MAX(room, 1.0)"
+                " * CASE WHEN cut_room > 0 AND room >= cut_room * ? THEN ? ELSE ? END) WHERE service = ?",
+                (self._ceiling, weight, _NEAR, _SLOW_GROWTH, _GROWTH, self._service),
             )
 
-    def throttled(self) -> None:
-        """The service asked for less: it is there, so this is no failure."""
+    def throttled(self, weight: int) -> None:
+        """The service asked for less when a call of `weight` came: it is there, so this is no failure.
+
+        The first of a burst shrinks the room; the others only to what is in flight without them.
+        """
         now = self._clock.now()
         with self._db.change() as db:
+            state = db.execute(*self._query("*")).fetchone()
+            others = db.execute("SELECT COALESCE(SUM(weight), 0) FROM slots").fetchone()[0] - weight
+            room = min(self._ceiling, state["room"])
+            first = state["cut_at"] <= now - _SHRINK_EVERY
+            before = room if first else state["cut_room"]
+            new = min(room * SHRINK if first else room, others if others > 0 else room)
             db.execute(
-                "UPDATE gate SET room = MAX(1.0, MIN(room, ?) * ?), cut_at = ?, failures = 0"
-                " WHERE service = ? AND cut_at <= ?",
-                (self._ceiling, SHRINK, now, self._service, now - _SHRINK_EVERY),
+                "UPDATE gate SET room = ?, cut_room = ?, cut_at = ?, failures = 0 WHERE service = ?",
+                (
+                    *(max(1.0, before * _SHRINK_MOST, new), before),
+                    *(now if first else state["cut_at"], self._service),
+                ),
             )
 
     def failed(self) -> None:
@@ -111,8 +125,11 @@ class Gate:
                 (self._clock.now() + self._rest, self._service, self._failures),
             )
 
+    def _query(self, what: str) -> tuple[str, tuple[str]]:
+        return f"SELECT {what} FROM gate WHERE service = ?", (self._service,)
+
     def _state(self):
-        return self._db.rows("SELECT * FROM gate WHERE service = ?", (self._service,))[0]
+        return self._db.rows(*self._query("*"))[0]
 
     def _used(self) -> int:
         return self._db.rows("SELECT COALESCE(SUM(weight), 0) FROM slots")[0][0]

@@ -151,7 +151,7 @@ class ModelService:
                     reply = self.client.complete(request)
                 except CallFailed as e:
                     self.ledger.end(number, e.outcome, detail=e.cause, status=e.status)
-                    wait = self._after(e, attempt)
+                    wait = self._after(e, attempt, weight)
                 except BaseException as e:
                     self.ledger.end(number, "error", detail=f"{type(e).__name__}: {e}")
                     raise
@@ -165,10 +165,10 @@ class ModelService:
                     return Answer(reply, number, key)
             self.clock.sleep(wait)
 
-    def _after(self, e: CallFailed, attempt: int) -> float:
+    def _after(self, e: CallFailed, attempt: int, weight: int) -> float:
         """Seconds to wait before the next try, or the error that ends the call."""
         if e.throttled:
-            self.gate.throttled()
+            self.gate.throttled(weight)
         elif e.again:
             self.gate.failed()
         if not e.again:

@@ -10,6 +10,7 @@ import pymupdf
 import pytest
 
 from drac_pipeline.config import ConvertConfig, DracConfig
+from drac_pipeline.convert.fidelity import compare
 from drac_pipeline.convert.vlm import convert_by_model, local_reading, pages_for_model
 from drac_pipeline.llm.doubles import Brain, Double, FaultPlan, page_table
 from drac_pipeline.llm.doubles.faults import TEXT_FAULTS
@@ -211,3 +212,11 @@ def test_headings_and_columns_of_the_pages_before_are_told(
     assert second[0].startswith("Headings of the pages before:\n# Start\n# Daily work")
     assert "# Faults" in second[0] and "# Spare parts" not in second[0]
     assert second[1].startswith("The text layer of page 6") and "Pump 61" in second[1]
+
+
+def test_a_model_named_after_ocr_is_compared_like_any_other(case: Case, service: Make):
+    with double(case) as server:
+        converted, _ = convert(case, service(server, model="some/olmOCR-7b"))
+    report = compare(case.pdf, converted)
+    assert report.compared == 7
+    assert report.foreign_values == 0

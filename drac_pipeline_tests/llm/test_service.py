@@ -156,14 +156,25 @@ def test_the_ledger_is_written_as_parquet(service: Make, tmp_path: Path):
 def test_room_shrinks_once_a_burst_and_grows_back(tmp_path: Path, clock):
     gate = Gate(Database(tmp_path / "db"), "s", 24, clock)
     for _ in range(5):
-        gate.throttled()
+        gate.throttled(1)
     assert gate.room == 18
     clock.time += 2
-    gate.throttled()
+    gate.throttled(1)
     assert gate.room == 13.5
-    for _ in range(40):
+    for _ in range(10):
         gate.succeeded(1)
-    assert 18 < gate.room <= 24
+    near = gate.room  # fast to 0.85 x 18, where it was cut last, and slowly from there
+    assert 15.3 < near < 16.5
+    for _ in range(16):
+        gate.succeeded(1)
+    assert near < gate.room < near + 1
+
+
+def test_room_shrinks_to_what_the_service_has_taken(tmp_path: Path, clock):
+    gate = Gate(Database(tmp_path / "db"), "s", 24, clock)
+    with gate.entered(6), gate.entered(5), gate.entered(4):
+        gate.throttled(4)
+    assert gate.room == 11
 
 
 def test_pages_in_flight_never_exceed_the_room(tmp_path: Path):

@@ -186,10 +186,10 @@ def _grow(
             if len(good) > 2 and j - i > 2:
                 several = (j + 1, good)
         if not inner:
-            return *best, several
+            return best[0], best[1], several
         j += 1
         if j >= len(rows) or rows[j].y0 - max(r.y1 for r in seen[-6:]) > 2.6 * size:
-            return *best, several  # white space over all columns ends the band
+            return best[0], best[1], several  # white space over all columns ends the band
         gaps = _gaps(rows[j], x0, x1)
         free = [
             (max(a[0], b[0]), min(a[1], b[1]))

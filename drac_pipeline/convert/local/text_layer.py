@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from drac_pipeline.convert.local.direction import from_the_right, is_rtl
 from drac_pipeline.convert.local.ruling import Rule, read_rules, turned, unturned
 from drac_pipeline.model.box import Box
 from drac_pipeline.mupdf import pymupdf
@@ -244,7 +245,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
     """Split a text line into segments; returns the next order number."""
     dx, dy = turn
     w, h = out.size
-    rtl = _is_rtl(line)
+    rtl = is_rtl(line)
     run: list[tuple[Word, dict[str, Any]]] = []
     cuts: set[int] = set()  # places in run where a new segment begins
     letters: list[str] = []
@@ -306,7 +307,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
         run = _without_letterspacing(run)
         cuts.clear()
     if rtl:
-        run.sort(key=lambda t: -t[0].x1)
+        run = from_the_right(run)
         pieces = [run]
     else:
         pieces = _split(run, cuts)
@@ -375,19 +376,6 @@ def _may_begin_cell(before: str, c: str) -> bool:
 def _bold(span: dict[str, Any]) -> bool:
     name = span["font"].lower()
     return bool(span["flags"] & BOLD) or "bold" in name or "black" in name or "heavy" in name
-
-
-def _is_rtl(line: dict[str, Any]) -> bool:
-    """True where right-to-left letters outnumber the others."""
-    n = 0
-    for span in line["spans"]:
-        for char in span["chars"]:
-            c = char["c"]
-            if "\u0590" <= c <= "\u08ff" or "\ufb1d" <= c <= "\ufefc":
-                n += 1
-            elif c.isalpha():
-                n -= 1
-    return n > 0
 
 
 def _split(run: list[tuple[Word, dict[str, Any]]], cuts: set[int]) -> list[list[tuple[Word, dict[str, Any]]]]:

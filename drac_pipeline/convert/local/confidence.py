@@ -64,7 +64,7 @@ def _close(draft: Draft) -> int:
 
 def _crossed(draft: Draft) -> int:
     """Lines below the first with a text over several columns that has others beside it."""
-    if len(draft.rows) > 120:
+    if len(draft.rows) > 40:
         return 0  # as regular as long
     columns = column_ranges(draft.rows)
     n = 0

@@ -78,6 +78,8 @@ def bold(row: Row) -> bool:
 
 def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
     """The spanning header lines right above the first row; candidates top to bottom."""
+    if not candidates:
+        return []
     columns = column_ranges(rows)
     out: list[Row] = []
     below = rows[0]

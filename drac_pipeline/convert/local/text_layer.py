@@ -55,18 +55,17 @@ class Segment:
     order: int
     frame: PageText
     hidden: bool = False
+    x0: float = field(init=False)
+    x1: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        # asked for far more often than segments are made
+        self.x0 = min(self.words[0].x0, self.words[-1].x0)
+        self.x1 = max(self.words[0].x1, self.words[-1].x1)
 
     @property
     def page(self) -> int:
         return self.frame.page
-
-    @property
-    def x0(self) -> float:
-        return min(self.words[0].x0, self.words[-1].x0)
-
-    @property
-    def x1(self) -> float:
-        return max(self.words[0].x1, self.words[-1].x1)
 
     @property
     def y0(self) -> float:

@@ -83,6 +83,14 @@ def _key_value(lines: list[Line], columns: Columns) -> bool:
     values = [s for line in lines for s in line.cells.get(1, ())]
     if all(s.bold for s in keys) and sum(s.bold for s in values) < 0.3 * len(values):
         return not lines[0].cells[1][0].bold
+    labels = [line.text(0) for line in lines if 0 in line.cells]
+    said = [line.text(1) for line in lines if 1 in line.cells]
+    coded = any(c.isdigit() for c in said[0]) and any(c.isalpha() for c in said[0])
+    if len(lines) > 3 and coded and not any(c.isdigit() for c in "".join(labels)):
+        # a scan tells no type: labels are words, and what stands beside the first is no header
+        styled = any(s.bold for s in lines[0].row.segments)
+        if not styled and sum(map(numeric, said)) < 0.5 * len(said):
+            return True
     ends = [line.text(0).endswith(":") for line in lines if 0 in line.cells and 1 in line.cells]
     return len(ends) > 1 and sum(ends) > 0.7 * len(ends) and ends[0]
 

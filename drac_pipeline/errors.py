@@ -108,6 +108,12 @@ class UnreadableDocument(DocumentError):
     kind = "unreadable"
 
 
+class MissingInput(DocumentError):
+    """A stage is asked for whose inputs were never made."""
+
+    kind = "not ready"
+
+
 class InternalError(DocumentError):
     """An unexpected exception; the cause carries its type and message."""
 

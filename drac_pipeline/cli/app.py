@@ -31,7 +31,8 @@ app = typer.Typer(
         "A [b]home[/b] is a folder that holds everything made of a corpus: artifacts, settings (drac.toml)"
         " and the Dagster instance. Start with [b]drac run SOURCE --home DIR[/b]; the same runs are in the"
         " Dagster UI with [b]DAGSTER_HOME=DIR dagster dev -m drac_pipeline.defs.definitions[/b].\n\n"
-        "Exit codes: 0 all well · 1 some documents failed, the others are done · 2 wrong usage or settings."
+        "Exit codes: 0 all well · 1 some documents failed, the others are done · 2 wrong usage, settings"
+        " or machine (disk full, no permission) · 130 interrupted."
     ),
 )
 app.command()(run)
@@ -71,9 +72,24 @@ def main(arguments: list[str] | None = None) -> None:
     except DracError as e:
         err.print(f"[bold red]error:[/] {_escaped(str(e))}", highlight=False)
         sys.exit(2)
+    except OSError as e:
+        err.print(f"[bold red]error:[/] {_escaped(_told(e))}", highlight=False)
+        sys.exit(2)
+    except Exception as e:
+        if logging.getLogger().isEnabledFor(logging.DEBUG):
+            raise
+        first = (str(e).strip().splitlines() or [""])[0]
+        told = f"{type(e).__name__}: {first}. Is the disk full, or the home not yours to write to?"
+        err.print(f"[bold red]error:[/] {_escaped(told)} `drac --verbose …` shows where.", highlight=False)
+        sys.exit(2)
     except KeyboardInterrupt:
         err.print("interrupted; what was finished is kept, and the next `drac run` goes on from there")
         sys.exit(130)
+
+
+def _told(e: OSError) -> str:
+    where = f"{e.filename}: " if e.filename else ""
+    return f"{where}{e.strerror or e}"
 
 
 def _escaped(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from drac_pipeline.cli.console import HomeOption, existing_home, out, progress_bar
+from drac_pipeline.cli.console import HomeOption, existing_home, interrupted, out, progress_bar
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome
@@ -23,7 +23,7 @@ def plan(
 ) -> None:
     """Plan and assemble the chunks again from the elements there are; never converts.
 
-    For after a change of the [plan] or [section] settings in drac.toml, or to see another plan.
+    For after a change of the plan or section settings in drac.toml, or to see another plan.
 
     Examples:
 
@@ -53,7 +53,10 @@ def plan(
             bar.update(task, advance=1, note=outcome.key[-60:])
 
         with listening(on_document):
-            launched = execute_documents(instance, REPLAN, chosen, stages=PLAN_STAGES, force=True)
+            try:
+                launched = execute_documents(instance, REPLAN, chosen, stages=PLAN_STAGES, force=True)
+            except KeyboardInterrupt:
+                raise interrupted(len(summary.outcomes), len(chosen)) from None
     summary.run_id = launched.run_id
     summary.crashed = not launched.success and not summary.failures
     print_summary(out, opened, summary, time.monotonic() - began)

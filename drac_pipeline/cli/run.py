@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from drac_pipeline.cli.console import HomeOption, LogProgress, err, out, progress_bar
+from drac_pipeline.cli.console import HomeOption, LogProgress, err, interrupted, out, progress_bar
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome, find_work
 from drac_pipeline.pipeline.progress import listening
 from drac_pipeline.pipeline.worklist import WorkList
+from drac_pipeline.sources.folder import FolderSource
 from drac_pipeline.store import Home
 
 
@@ -36,6 +37,9 @@ def run(
     began = time.monotonic()
     opened = Home(home)
     config = opened.config
+    if source.expanduser().absolute() == opened.path:
+        raise ConfigError("SOURCE and --home are the same folder; a home needs one of its own")
+    FolderSource(source, config.source)  # a source that is not there leaves no home behind
     # Dagster takes seconds to import: not before the arguments are known to be good
     from drac_pipeline.defs.jobs import INGEST
     from drac_pipeline.defs.launch import execute_documents, open_instance
@@ -63,7 +67,10 @@ def run(
                     bar.update(task, advance=1, note=outcome.key[-60:])
 
                 with listening(on_document):
-                    launched = execute_documents(instance, INGEST, sorted(keys))
+                    try:
+                        launched = execute_documents(instance, INGEST, sorted(keys))
+                    except KeyboardInterrupt:
+                        raise interrupted(len(summary.outcomes), len(keys)) from None
             summary.run_id = launched.run_id
             summary.crashed = not launched.success and not summary.failures
     print_summary(out, opened, summary, time.monotonic() - began)

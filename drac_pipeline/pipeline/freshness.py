@@ -33,12 +33,19 @@ def parent_versions(stage: Stage, manifest: Manifest, fingerprint: str) -> dict[
     out = {}
     for parent in stage.parents:
         if parent == SOURCE:
-            out[SOURCE] = fingerprint
+            out[SOURCE] = fingerprint if stage is STAGES[0] else converted_version(manifest, fingerprint)
         elif parent in manifest.stages:
             out[parent] = manifest.stages[parent].data_version
         else:
             return None
     return out
+
+
+def converted_version(manifest: Manifest, fingerprint: str) -> str:
+    """The fingerprint of the bytes that the document's outputs were made from: not the newest
+    where a newer file could not be taken in."""
+    first = manifest.stages.get(STAGES[0].name)
+    return first.inputs.get(SOURCE, fingerprint) if first else fingerprint
 
 
 def stale_reason(stage: Stage, record: StageRecord, inputs: dict[str, str] | None, config: DracConfig) -> str:

@@ -12,6 +12,7 @@ import itertools
 import logging
 import multiprocessing
 import os
+import signal
 import tempfile
 import threading
 import uuid
@@ -116,6 +117,11 @@ def _one_pool(
                     yield outcome
                 if not broken:
                     killed.update(watch.look([number for number, _ in running.values()]))
+        except BaseException:  # interrupted, or nobody wants the rest
+            for process in list((pool._processes or {}).values()):  # Python 3.14 has kill_workers
+                process.kill()
+            broken = True
+            raise
         finally:
             pool.shutdown(wait=not broken, cancel_futures=True)
 
@@ -169,7 +175,11 @@ def _new_pool(workers: int, config: DracConfig) -> ProcessPoolExecutor:
 
 
 def _end_with_parent() -> None:
-    """End this worker when its parent is gone: it would wait for work for ever otherwise."""
+    """End this worker when its parent is gone: it would wait for work for ever otherwise.
+
+    An interrupt from the terminal reaches all processes; the parent decides what becomes of it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         parent = multiprocessing.parent_process()

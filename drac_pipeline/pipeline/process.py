@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from drac_pipeline.config import DracConfig
-from drac_pipeline.errors import DocumentError, InternalError, SourceChanged
+from drac_pipeline.errors import DocumentError, InternalError, MissingInput, SourceChanged
 from drac_pipeline.model import SourceDocument
-from drac_pipeline.pipeline.freshness import parent_versions, stale_reason
+from drac_pipeline.pipeline.freshness import converted_version, parent_versions, stale_reason
 from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, StageContext, StageOutput, code_version
 from drac_pipeline.sources.fingerprint import hash_file
 from drac_pipeline.store import ArtifactMissing, FailureRecord, Manifest, StageRecord, Store
@@ -100,7 +100,7 @@ def _run_stage(
             reason = (stale_reason(stage, record, inputs, config) or "forced") if record else "new"
         with store.workspace(key) as out:
             ctx = StageContext(
-                document=_document(manifest),
+                document=_document(manifest, stage),
                 read=lambda parent, name: store.path(key, parent, name, manifest),
                 out=out,
                 config=config,
@@ -137,7 +137,7 @@ def _run_stage(
 def _inputs(stage: Stage, manifest: Manifest) -> dict[str, str]:
     """The parents' data versions; raises where a parent has no output or the source moved on."""
     source = manifest.source
-    if SOURCE in stage.parents:
+    if stage is STAGES[0]:  # later stages need to know the source's version, not its bytes
         path = source.local_path
         try:
             stat = path.stat()
@@ -156,16 +156,20 @@ def _inputs(stage: Stage, manifest: Manifest) -> dict[str, str]:
     inputs = parent_versions(stage, manifest, source.fingerprint)
     if inputs is None:
         missing = next(p for p in stage.parents if p != SOURCE and p not in manifest.stages)
-        raise SourceChanged(
-            f"{stage.name} needs {missing}, which this document does not have yet",
-            remedy=f"Run {missing} too.",
+        failure = manifest.failure
+        why = f": it failed at {failure.stage} ({failure.kind}: {failure.cause})" if failure else ""
+        raise MissingInput(
+            f"{stage.name} needs {missing}, which this document does not have{why}",
+            remedy="Run `drac run` to make all its stages.",
         )
     return inputs
 
 
-def _document(manifest: Manifest) -> SourceDocument:
+def _document(manifest: Manifest, stage: Stage) -> SourceDocument:
     s = manifest.source
-    return SourceDocument(manifest.document_key, s.local_path, s.fingerprint, s.size, s.modified)
+    first = stage is STAGES[0]
+    version = s.fingerprint if first else converted_version(manifest, s.fingerprint)
+    return SourceDocument(manifest.document_key, s.local_path, version, s.size, s.modified)
 
 
 def _record(
@@ -181,6 +185,7 @@ def _record(
         code_version=code_version(stage, config),
         inputs=inputs,
         files=files,
+        sizes={name: (out / name).stat().st_size for name in files},
         made_at=now(),
         seconds=round(seconds, 3),
         counts=output.counts,

@@ -359,7 +359,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "chunks",
-        ("elements", "chunk_plan"),
+        (SOURCE, "elements", "chunk_plan"),
         1,
         lambda _: (),
         _chunks,

@@ -51,6 +51,10 @@ class FolderSource:
             root, self._only = root.parent, root.name
         elif not root.is_dir():
             raise ConfigError(f"source {root}: there is no such file or folder")
+        if self._only is None and _is_home(root):
+            raise ConfigError(
+                f"source {root}: this is a home of drac; keep documents in a folder of their own"
+            )
         if not os.access(root, os.R_OK | os.X_OK):
             raise ConfigError(f"source {root}: no permission to read it")
         self.root = root
@@ -113,6 +117,9 @@ class FolderSource:
             if _IGNORED_NAMES.match(item.name):
                 continue
             path = Path(item.path)
+            if _is_home(path):
+                self.skipped.append(Skipped(path, "a home of drac, not documents"))
+                continue
             try:
                 if item.is_symlink() and not self._may_follow(path):
                     continue
@@ -145,6 +152,13 @@ class FolderSource:
         name = unicodedata.normalize("NFC", str(entry.path.relative_to(self.root).as_posix()))
         included = any(_glob(g).fullmatch(name) for g in self.config.include)
         return included and not any(_glob(g).fullmatch(name) for g in self.config.exclude)
+
+
+def _is_home(folder: Path) -> bool:
+    """What `drac run --home` makes: its artifacts must never be taken for documents."""
+    if (folder / "store" / "documents").is_dir():
+        return True
+    return (folder / "dagster.yaml").is_file() and (folder / "history").is_dir()
 
 
 def _document(entry: SourceEntry, fingerprint: str, stat: os.stat_result) -> SourceDocument:

@@ -49,8 +49,9 @@ class SourceRecord(_Record):
 class StageRecord(_Record):
     """One published output.
 
-    `version` names its folder; `data_version` is the hash of its content; `code_version`
-    the stage's code and settings; `inputs` the data version of each parent it was made from.
+    `version` names its folder; `sizes` are the bytes of its files; `data_version` is the hash of
+    its content; `code_version` the stage's code and settings; `inputs` the data version of each
+    parent it was made from.
     """
 
     version: str
@@ -58,6 +59,7 @@ class StageRecord(_Record):
     code_version: str
     inputs: dict[str, str]
     files: list[str]
+    sizes: dict[str, int] = Field(default_factory=dict)
     made_at: str
     seconds: float
     counts: dict[str, float] = Field(default_factory=dict)

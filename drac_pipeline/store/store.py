@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import shutil
 import tempfile
@@ -25,6 +26,8 @@ from pydantic import ValidationError
 from drac_pipeline.errors import DracError
 from drac_pipeline.sources.keys import artifact_dirname
 from drac_pipeline.store.manifest import MANIFEST_SCHEMA_VERSION, Manifest, StageRecord
+
+log = logging.getLogger(__name__)
 
 MANIFEST_FILE = "manifest.json"
 _TEMPORARY = ".tmp-"
@@ -75,8 +78,10 @@ class Store:
             return None
         try:
             manifest = Manifest.model_validate_json(data)
-        except ValidationError as e:
-            raise DracError(f"{path}: not a manifest this release can read: {e}") from e
+        except ValidationError:
+            # whoever needs the document registers it anew and makes its stages again
+            log.warning("%s is damaged: its document is treated as new", path)
+            return None
         if manifest.schema_version > MANIFEST_SCHEMA_VERSION:
             raise DracError(
                 f"{path}: written by a newer release (schema {manifest.schema_version}, this one reads"
@@ -156,13 +161,13 @@ class Store:
             return new
 
     def has_files(self, key: str, stage: str, record: StageRecord) -> bool:
-        """True where every file that the record names is there."""
+        """True where every file that the record names is there in its full size."""
         folder = self.document_dir(key) / stage / record.version
         try:
-            there = {p.name for p in folder.iterdir()}
+            there = {e.name: e.stat().st_size for e in os.scandir(folder)}
         except (FileNotFoundError, NotADirectoryError):
             return False
-        return there.issuperset(record.files)
+        return all(n in there and there[n] == record.sizes.get(n, there[n]) for n in record.files)
 
     def path(self, key: str, stage: str, name: str, manifest: Manifest | None = None) -> Path:
         """The file `name` of the current output of (stage, key).

@@ -1,5 +1,6 @@
 """The commands as a user types them: whole processes for what matters, this one for usage errors."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pymupdf
 import pytest
 
 from drac_pipeline.cli import main
@@ -120,6 +122,43 @@ def test_one_bad_document_among_good_ones(tmp_path, corpus, make_pdf):
     assert made_at(home, "manual.pdf") == before
 
 
+def test_a_home_inside_the_source_is_no_document(corpus):
+    home = corpus / "made" / "home"
+    assert drac("run", corpus, "--home", home).returncode == 0
+    again = drac("run", corpus, "--home", home)
+    assert "0 done, 3 unchanged, 0 failed" in again.stdout
+    assert "a home of drac, not documents" in again.stderr
+
+
+def test_a_damaged_output_is_made_again_and_nothing_prints_a_traceback(tmp_path, corpus, capsys):
+    home = tmp_path / "home"
+    assert drac("run", corpus, "--home", home).returncode == 0
+    store = Home(home).store
+    store.path("manual.pdf", "chunks", "chunks.parquet").write_bytes(b"")
+    (store.document_dir("two pages.pdf") / "manifest.json").write_text("garbage")
+    again = drac("run", corpus, "--home", home)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "2 done, 1 unchanged, 0 failed" in again.stdout
+    (tmp_path / "taken").write_text("a file")
+    assert exit_code("export", "markdown", tmp_path / "taken", "--home", home) == 2
+    said = capsys.readouterr().err
+    assert "taken" in said
+    assert "Traceback" not in said
+
+
+def test_chunks_name_the_version_of_the_file_they_come_from(tmp_path, corpus):
+    home = tmp_path / "home"
+    assert drac("run", corpus, "--home", home).returncode == 0
+    with pymupdf.open(corpus / "manual.pdf") as doc:
+        doc.set_metadata({"title": "Other bytes, same text"})
+        doc.save(corpus / "other.pdf")
+    (corpus / "other.pdf").replace(corpus / "manual.pdf")
+    assert drac("run", corpus, "--home", home).returncode == 0
+    table = pq.read_table(Home(home).store.path("manual.pdf", "chunks", "chunks.parquet"))
+    sha = hashlib.sha256((corpus / "manual.pdf").read_bytes()).hexdigest()
+    assert set(table.column("document_version").to_pylist()) == {sha}
+
+
 def test_a_single_file_is_a_source(tmp_path, corpus):
     run = drac("run", corpus / "notes" / "site visit.pdf", "--home", tmp_path / "home")
     assert run.returncode == 0
@@ -130,6 +169,8 @@ def test_a_single_file_is_a_source(tmp_path, corpus):
     ("arguments", "words"),
     [
         (["run", "{tmp}/nowhere", "--home", "{tmp}/h"], "no such file or folder"),
+        (["run", "{home}", "--home", "{tmp}/h"], "this is a home of drac"),
+        (["run", "{tmp}", "--home", "{tmp}"], "are the same folder"),
         (["run"], "Missing argument"),
         (["run", "{tmp}", "--colour"], "No such option"),
         (["status", "--home", "{tmp}/empty"], "holds no documents yet"),

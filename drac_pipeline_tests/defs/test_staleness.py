@@ -79,7 +79,7 @@ def test_a_replan_on_stale_elements_does_not_hide_that_they_are(done) -> None:
 def test_a_changed_source_shows_where_it_is_read_and_nowhere_else(done) -> None:
     shutil.copyfile(done.corpus / KEYS[0], done.corpus / KEYS[2])
     done.register()
-    assert done.stale() == {KEYS[2]: ["normalized_pdf"]}
+    assert done.stale() == {KEYS[2]: ["normalized_pdf", "chunks"]}  # chunks name their file's version
     emitted = done.emitted(done.launch())
     assert emitted == {KEYS[2]: STAGE_NAMES}
     assert done.stale() == {}

@@ -159,6 +159,17 @@ def test_a_failing_new_version_keeps_the_chunks_of_the_old_one(home, corpus):
     assert home.store.path("manual.pdf", "chunks", "chunks.parquet").read_bytes() == before
 
 
+def test_chunks_never_name_a_version_that_could_not_be_taken_in(home, corpus):
+    ingest(home, corpus)
+    before = home.store.path("manual.pdf", "chunks", "chunks.parquet").read_bytes()
+    (corpus / "manual.pdf").write_bytes(b"%PDF-1.7 broken")
+    work(home, corpus)
+    assert process(home, "manual.pdf").failure is not None
+    again = process(home, "manual.pdf", stages=["chunk_plan", "chunks"], force=True)
+    assert again.failure is None
+    assert home.store.path("manual.pdf", "chunks", "chunks.parquet").read_bytes() == before
+
+
 def test_a_file_that_changed_after_registration_is_not_taken_in_silently(home, corpus, make_pdf):
     work(home, corpus)
     make_pdf(corpus / "manual.pdf", "<p>Other.</p>")
@@ -172,6 +183,7 @@ def test_a_stage_without_its_input_says_what_is_missing(home, corpus):
     work(home, corpus)
     failure = process(home, "manual.pdf", stages=["chunks"]).failure
     assert failure is not None
+    assert failure.kind == "not ready"
     assert "needs elements" in failure.cause
 
 

@@ -95,12 +95,23 @@ def test_a_manifest_of_a_newer_release_is_refused(tmp_path):
         store.manifest("a.pdf")
 
 
-def test_a_damaged_manifest_names_its_file(tmp_path):
+def test_a_damaged_manifest_costs_its_document_alone(tmp_path, caplog):
     store = registered(tmp_path)
+    store.update_manifest("b.pdf", lambda _: Manifest(document_key="b.pdf", source=SOURCE))
     path = store.document_dir("a.pdf") / "manifest.json"
     path.write_text("{")
-    with pytest.raises(DracError, match=r"manifest\.json"):
-        store.manifest("a.pdf")
+    assert store.manifest("a.pdf") is None
+    assert [m.document_key for m in store.manifests()] == ["b.pdf"]
+    assert str(path) in caplog.text
+
+
+def test_a_truncated_file_is_seen(tmp_path):
+    store = registered(tmp_path)
+    publish(store, "whole", "v1")
+    whole = record("v1", sizes={"out.txt": 5})
+    assert store.has_files("a.pdf", "markdown", whole)
+    store.path("a.pdf", "markdown", "out.txt").write_text("")
+    assert not store.has_files("a.pdf", "markdown", whole)
 
 
 def _publish_stage(root: Path, stage: str) -> None:

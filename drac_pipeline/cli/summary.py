@@ -14,6 +14,7 @@ from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.store import Home, Manifest
 
 MOST_ROWS = 60
+MOST_WARNED = 20
 
 
 @dataclass
@@ -56,6 +57,13 @@ def print_summary(console: Console, home: Home, summary: Summary, seconds: float
         for key, (stage, reason) in sorted(failures.items()):
             table.add_row(escape(key), stage, escape(reason))
         console.print(table)
+    if warned := _warnings(summary):
+        console.print(f"[yellow]{len(warned)} with warnings[/] (all of them in the Dagster UI):")
+        for key, lines in warned[:MOST_WARNED]:
+            more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+            console.print(f"  {escape(key)}: {escape(lines[0])}{more}")
+        if len(warned) > MOST_WARNED:
+            console.print(f"  … and {len(warned) - MOST_WARNED} more documents")
     if summary.crashed:
         console.print("[bold red]The run ended with an error of its own;[/] see its log in the Dagster UI.")
     touched = failures.keys() | summary.outcomes.keys()
@@ -73,6 +81,16 @@ def print_summary(console: Console, home: Home, summary: Summary, seconds: float
         f" {escape(str(home.path))}",
         style="dim",
     )
+
+
+def _warnings(summary: Summary) -> list[tuple[str, list[str]]]:
+    """Documents whose stages just made had something to say."""
+    found = []
+    for key, outcome in sorted(summary.outcomes.items()):
+        lines = [w for s in outcome.stages if s.status == "made" and s.record for w in s.record.warnings]
+        if lines:
+            found.append((key, lines))
+    return found
 
 
 def _documents_table(summary: Summary, manifests: dict[str, Manifest | None]) -> Table:

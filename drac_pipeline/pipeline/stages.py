@@ -24,7 +24,14 @@ from drac_pipeline.config import ConvertConfig, DracConfig, settings_hash
 from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.fidelity import FidelityReport, compare
 from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document, reads_own_file
-from drac_pipeline.errors import ConversionFailed, SourceChanged
+from drac_pipeline.errors import (
+    ConversionFailed,
+    DocumentTooLarge,
+    MissingTool,
+    SourceChanged,
+    StageTimeout,
+    explain,
+)
 from drac_pipeline.model import (
     ChunkPlan,
     Converted,
@@ -35,7 +42,8 @@ from drac_pipeline.model import (
     elements_from_table,
     elements_to_table,
 )
-from drac_pipeline.normalize import normalize
+from drac_pipeline.normalize import normalize, sniff
+from drac_pipeline.normalize.unprinted import unprinted
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.pipeline.checks import fidelity_check, fidelity_counts, table_syntax_check
 from drac_pipeline.plan import complete, plan_local, verify_coverage
@@ -108,7 +116,15 @@ def code_version(stage: Stage, config: DracConfig) -> str:
 def _normalized_pdf(ctx: StageContext) -> StageOutput:
     work = ctx.out / "work"
     work.mkdir()
-    done = normalize(ctx.document, work, ctx.config.normalize)
+    try:
+        done = normalize(ctx.document, work, ctx.config.normalize)
+    except (StageTimeout, MissingTool, DocumentTooLarge) as e:
+        # the text does not come from the print, so a print that fails costs the pictures only
+        found = sniff(ctx.document.path).format
+        own = found in DIRECT_FORMATS and ctx.document.size <= ctx.config.normalize.max_bytes
+        if not own or not reads_own_file(Convertible(work, found, ctx.document.path), ctx.config.convert):
+            raise
+        done = unprinted(work / "unprinted.pdf", found, explain(e.kind, e.cause, e.remedy))
     target = ctx.out / PDF_FILE
     if done.pdf.is_relative_to(work):
         done.pdf.replace(target)

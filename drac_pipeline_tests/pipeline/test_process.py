@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drac_pipeline.config import DracConfig, PlanConfig, RenderConfig
+from drac_pipeline.config import DracConfig, NormalizeConfig, PlanConfig, RenderConfig
 from drac_pipeline.errors import DracError
 from drac_pipeline.pipeline import (
     STAGES,
@@ -177,6 +177,22 @@ def test_a_file_that_changed_after_registration_is_not_taken_in_silently(home, c
     assert failure is not None
     assert failure.kind == "source changed"
     assert "drac run" in failure.remedy
+
+
+def test_a_web_page_that_cannot_be_printed_is_read_all_the_same(home, tmp_path):
+    root = tmp_path / "web"
+    root.mkdir()
+    (root / "page.html").write_text("<h1>Opening hours</h1><p>The gate opens at seven.</p>")
+    config = DracConfig(normalize=NormalizeConfig(browser_command="no-such-browser", office_command="none"))
+    work(home, root, config)
+    assert process(home, "page.html", config).failure is None
+    manifest = home.store.manifest("page.html")
+    assert manifest is not None
+    assert (
+        "not printed, only its text is taken in: missing tool"
+        in manifest.stages["normalized_pdf"].warnings[0]
+    )
+    assert "The gate opens at seven." in home.store.path("page.html", "markdown", "document.md").read_text()
 
 
 def test_a_stage_without_its_input_says_what_is_missing(home, corpus):

@@ -156,9 +156,12 @@ class FolderSource:
 
 def _is_home(folder: Path) -> bool:
     """What `drac run --home` makes: its artifacts must never be taken for documents."""
-    if (folder / "store" / "documents").is_dir():
-        return True
-    return (folder / "dagster.yaml").is_file() and (folder / "history").is_dir()
+    try:
+        if (folder / "store" / "documents").is_dir():
+            return True
+        return (folder / "dagster.yaml").is_file() and (folder / "history").is_dir()
+    except PermissionError:  # listing it will say so
+        return False
 
 
 def _document(entry: SourceEntry, fingerprint: str, stat: os.stat_result) -> SourceDocument:

@@ -80,7 +80,7 @@ def test_a_changed_plan_setting_runs_the_plan_and_what_follows_only(home, corpus
     assert statuses(process(home, "manual.pdf", changed)) == {
         **dict.fromkeys(ALL[:4], "reused"),
         "chunk_plan": "made",
-        "chunks": statuses(process(home, "manual.pdf", changed))["chunks"],
+        "chunks": "reused",  # so small a document has the same plan at either size
     }
 
 

@@ -125,7 +125,8 @@ def test_any_code_renders_any_number():
         "%%%",
     ):
         for value in (0, 1, -1.5, 1e300, -1e-300, float("nan")):
-            number_format(code).render(value)
+            shown = number_format(code).render(value)
+            assert isinstance(shown, str)
 
 
 @pytest.mark.office

@@ -272,6 +272,15 @@ class _Identity(_Settings):
     settings: dict[str, str | float | bool | int]
 
 
+class InspectConfig(_Settings):
+    """Pages to look at documents."""
+
+    url: str = Field(
+        default="http://127.0.0.1:3070",
+        description="where `drac inspect --serve` is reached, for links in the Dagster UI; empty: no links",
+    )
+
+
 class DracConfig(_Settings):
     """All settings; the sections of `drac.toml` have these names."""
 
@@ -283,6 +292,7 @@ class DracConfig(_Settings):
     section: SectionConfig = SectionConfig()
     plan: PlanConfig = PlanConfig()
     model: ModelConfig = ModelConfig()
+    inspect: InspectConfig = InspectConfig()
 
     @property
     def converts_by_model(self) -> bool:

@@ -28,7 +28,7 @@ def export_markdown(store: Store, out: Path) -> int:
         if not target.resolve().is_relative_to(out.resolve()):
             raise ConfigError(f"{manifest.document_key!r} would be written outside {out}")
         target.parent.mkdir(parents=True, exist_ok=True)
-        _write_atomically(
+        write_atomically(
             target, store.path(manifest.document_key, "markdown", MARKDOWN_FILE, manifest).read_bytes()
         )
         n += 1
@@ -82,7 +82,8 @@ def _write_json_lines(f, tables: Iterator[pa.Table]) -> int:
     return n
 
 
-def _write_atomically(target: Path, data: bytes) -> None:
+def write_atomically(target: Path, data: bytes) -> None:
+    """Replace `target` by `data`: a reader sees the old file or the new one."""
     handle, name = tempfile.mkstemp(prefix=".export-", dir=target.parent)
     with os.fdopen(handle, "wb") as f:
         f.write(data)

@@ -14,6 +14,7 @@ from drac_pipeline.cli.costs import costs
 from drac_pipeline.cli.demo_model import demo_model
 from drac_pipeline.cli.estimate import estimate_command
 from drac_pipeline.cli.export import export_app
+from drac_pipeline.cli.inspect import inspect
 from drac_pipeline.cli.plan import plan
 from drac_pipeline.cli.run import run
 from drac_pipeline.cli.status import status
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(plan)
 app.command()(status)
+app.command()(inspect)
 app.command("estimate")(estimate_command)
 app.command()(costs)
 app.command("demo-model")(demo_model)

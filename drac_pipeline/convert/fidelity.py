@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from drac_pipeline.convert.local.document import open_pdf
 from drac_pipeline.convert.local.paragraphs import clean_text
-from drac_pipeline.convert.markers import PAGE_COMMENT
+from drac_pipeline.convert.markers import split_pages
 from drac_pipeline.model.conversion import Converted
 from drac_pipeline.mupdf import pymupdf
 
@@ -101,7 +101,7 @@ def compare(pdf: Path | bytes, converted: Converted) -> FidelityReport:
 
 
 def _compare(document: pymupdf.Document, converted: Converted) -> FidelityReport:
-    output = {n: _Side(_plain(text)) for n, text in _split_pages(converted.markdown).items()}
+    output = {n: _Side(_plain(text)) for n, text in split_pages(converted.markdown).items()}
     states = {p.page: p for p in converted.report.pages}
     dropped: dict[int, list[str]] = {}
     for d in converted.report.dropped:
@@ -204,17 +204,6 @@ def _values(
     page.foreign_values = [
         mine.display[v] for v in mine.values if not any(s.holds(v) for s in around) and not headers.holds(v)
     ][:MAX_LISTED]
-
-
-def _split_pages(markdown: str) -> dict[int, str]:
-    """The Markdown by page; what stands before the first comment belongs to page 1."""
-    parts = PAGE_COMMENT.split(markdown)
-    out: dict[int, str] = {}
-    if parts[0].strip():
-        out[1] = parts[0]
-    for number, text in zip(parts[1::2], parts[2::2], strict=True):
-        out[int(number)] = out.get(int(number), "") + text
-    return out
 
 
 def _plain(markdown: str) -> str:

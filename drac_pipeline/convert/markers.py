@@ -46,5 +46,16 @@ def parse_error_markers(markdown: str) -> list[ErrorMarker]:
     return [_marker(m) for m in ERROR_MARKER.finditer(markdown)]
 
 
+def split_pages(markdown: str, before: int = 1) -> dict[int, str]:
+    """The Markdown by page; what stands before the first comment belongs to page `before`."""
+    parts = PAGE_COMMENT.split(markdown)
+    out: dict[int, str] = {}
+    if parts[0].strip():
+        out[before] = parts[0]
+    for number, text in zip(parts[1::2], parts[2::2], strict=True):
+        out[int(number)] = out.get(int(number), "") + text
+    return out
+
+
 def _marker(m: re.Match[str]) -> ErrorMarker:
     return ErrorMarker(int(m[1]), int(m[2] or m[1]), m[3])

@@ -26,7 +26,7 @@ from drac_pipeline.defs.versions import made_versions
 from drac_pipeline.errors import explain
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, Stage, StageOutcome
 from drac_pipeline.pipeline.stages import SOURCE
-from drac_pipeline.store import FailureRecord, Manifest, StageRecord, Store
+from drac_pipeline.store import FailureRecord, Home, Manifest, StageRecord, Store
 
 SOURCE_KEY = AssetKey("source_document")
 SOURCE_CODE_VERSION = "1"
@@ -59,13 +59,13 @@ def source_version(manifest: Manifest) -> str:
 
 
 def write_outcomes(
-    context: AssetExecutionContext, store: Store, outcomes: list[DocumentOutcome]
+    context: AssetExecutionContext, home: Home, outcomes: list[DocumentOutcome]
 ) -> Iterator[object]:
     """Store the events of these documents stage by stage: one write a stage, since the
     events of a stage name the stored ids of its parents' events."""
     instance = context.instance
     pointers: dict[str, dict[str, int]] = {}
-    versions = {o.key: made_versions(m) for o in outcomes if (m := store.manifest(o.key))}
+    versions = {o.key: made_versions(m) for o in outcomes if (m := home.store.manifest(o.key))}
     for stage in STAGES:
         ended = [(o.key, s) for o in outcomes for s in o.stages if s.stage == stage.name and s.record]
         if not ended:
@@ -78,7 +78,7 @@ def write_outcomes(
         for key, outcome in ended:
             if outcome.status != "failed":
                 version = versions[key][stage.name]
-                events.append(_materialization(store, key, stage, outcome, version, pointers))
+                events.append(_materialization(home, key, stage, outcome, version, pointers))
             assert outcome.record is not None
             events.extend(_evaluations(key, stage.name, outcome.record))
         yield from write_together(context, events)
@@ -103,7 +103,7 @@ def reason(failure: FailureRecord) -> str:
 
 
 def _materialization(
-    store: Store,
+    home: Home,
     key: str,
     stage: Stage,
     outcome: StageOutcome,
@@ -119,7 +119,7 @@ def _materialization(
         if key in pointers[parent]:
             tags[get_input_event_pointer_tag(parent_key)] = str(pointers[parent][key])
     return AssetMaterialization(
-        asset_key(stage.name), partition=key, metadata=stage_metadata(store, key, outcome), tags=tags
+        asset_key(stage.name), partition=key, metadata=stage_metadata(home, key, outcome), tags=tags
     )
 
 

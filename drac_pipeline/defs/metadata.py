@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from dagster import MetadataValue, TableColumn, TableMetadataValue, TableRecord, TableSchema
 
+from drac_pipeline.inspection.serve import document_url
 from drac_pipeline.pipeline import StageOutcome
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE, PAGES_FILE
-from drac_pipeline.store import Store
+from drac_pipeline.store import Home
 
 PREVIEW_CHARS = 2_000
 PREVIEW_ROWS = 6
@@ -20,18 +21,21 @@ MOST_WORDS = 30
 Metadata = dict[str, MetadataValue]
 
 
-def stage_metadata(store: Store, key: str, outcome: StageOutcome) -> Metadata:
-    """Counts, seconds, facts, where the output lies, warnings, and a preview of the text."""
+def stage_metadata(home: Home, key: str, outcome: StageOutcome) -> Metadata:
+    """Counts, seconds, facts, where the output lies, warnings, a preview of the text, and a link to
+    the page that `drac inspect --serve` shows of the document."""
     record = outcome.record
     if record is None:
         return {}
-    folder = store.document_dir(key) / outcome.stage / record.version
+    folder = home.store.document_dir(key) / outcome.stage / record.version
     out: Metadata = {name: _number(value) for name, value in record.counts.items()}
     out["seconds"] = MetadataValue.float(record.seconds)
     out["result"] = MetadataValue.text(outcome.status + (f" ({outcome.reason})" if outcome.reason else ""))
     for name, value in record.facts.items():
         out[name] = _value(value)
     out["files"] = MetadataValue.path(str(folder))
+    if home.config.inspect.url:
+        out["inspect"] = MetadataValue.url(document_url(home.config.inspect.url, key))
     if record.warnings:
         out["warnings"] = MetadataValue.md("\n".join(f"- {w}" for w in record.warnings[:50]))
     preview = _PREVIEWS.get(outcome.stage)

@@ -165,9 +165,9 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
                 context.log.error(_failure_line(outcome))
             buffer.append(outcome)
             if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
-                yield from write_outcomes(context, opened.store, buffer)
+                yield from write_outcomes(context, opened, buffer)
                 buffer, flushed = [], time.monotonic()
-        yield from write_outcomes(context, opened.store, buffer)
+        yield from write_outcomes(context, opened, buffer)
         if failed or refresh.unreachable:
             raise _failure(failed, refresh.unreachable)
 

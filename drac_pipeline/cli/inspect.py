@@ -1,0 +1,103 @@
+"""`drac inspect`: a document as a page to look at."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drac_pipeline.cli.console import HomeOption, err, existing_home, out
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.sources.keys import artifact_dirname
+from drac_pipeline.store import Home, Manifest
+
+
+def inspect(
+    home: HomeOption,
+    document: Annotated[
+        str | None,
+        typer.Argument(help="Key, file, or a part of the key that only one has.", show_default=False),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write; else inspect/… in the home.", show_default=False),
+    ] = None,
+    pages: Annotated[
+        str, typer.Option(help="Pages to show, as 1-20,25; else the first 100.", show_default=False)
+    ] = "",
+    open_it: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the pages of all documents instead, on 127.0.0.1.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of --serve; 0 takes a free one.")] = 3070,
+) -> None:
+    """Write one self-contained HTML page of a document: page images with boxes beside elements, Markdown and
+    chunks, with what was left out and what the fidelity check found.
+
+    Hovering a chunk shows where on the page it came from. The page loads nothing: it can be sent as it is.
+    With --serve the pages are made when asked for; links in the Dagster UI lead there.
+
+    Examples:
+
+      drac inspect "Employee Handbook" --home ~/drac/hr --open
+
+      drac inspect --serve --home ~/drac/hr
+    """
+    opened = existing_home(home)
+    if serve:
+        _serve(opened, port, open_it)
+        return
+    if document is None:
+        raise ConfigError("name a document (`drac status --all` lists them), or give --serve")
+    from drac_pipeline.inspection import inspect_document
+    from drac_pipeline.inspection.pages import default_pages, parse_pages
+
+    key = _find(opened, document)
+    target = file or opened.path / "inspect" / f"{artifact_dirname(key)}.html"
+    chosen = parse_pages(pages) if pages else default_pages(opened.store, key)
+    inspect_document(opened, key, target, chosen)
+    out.print(str(target), soft_wrap=True, markup=False)
+    if chosen is not None and not pages:
+        err.print(f"the first {len(chosen)} pages; --pages shows others")
+    if open_it:
+        webbrowser.open(target.resolve().as_uri())
+
+
+def _find(opened: Home, document: str) -> str:
+    """The key that the user means. Raises ConfigError where none or several fit."""
+    if opened.store.manifest(document):
+        return document
+    manifests = list(opened.store.manifests())
+    path = Path(document).expanduser().absolute()
+    found = [m for m in manifests if m.source.local_path == path] or [
+        m for m in manifests if document.casefold() in m.document_key.casefold()
+    ]
+    if len(found) == 1:
+        return found[0].document_key
+    if not found:
+        raise ConfigError(f"no document of this home is {document!r}; `drac status --all` lists them")
+    raise ConfigError(f"{document!r} fits {len(found)} documents: {_some(found)}")
+
+
+def _some(found: list[Manifest]) -> str:
+    keys = sorted(m.document_key for m in found)
+    return ", ".join(map(repr, keys[:5])) + (" …" if len(keys) > 5 else "")
+
+
+def _serve(opened: Home, port: int, open_it: bool) -> None:
+    from drac_pipeline.inspection.serve import InspectionServer
+
+    try:
+        server = InspectionServer(opened, port)
+    except OSError as e:
+        raise ConfigError(f"port {port} cannot be used ({e.strerror}); --port takes another") from e
+    with server:
+        out.print(f"documents are shown at {server.url} (Ctrl-C ends it)")
+        if open_it:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            out.print("ended")

@@ -1,5 +1,6 @@
 # make run    ingest the sample corpus (or SOURCE=folder) into HOME_DIR
-# make dev    the Dagster UI on the same instance and store, http://127.0.0.1:3000
+# make dev    the Dagster UI on the same instance and store, http://127.0.0.1:3000, and the pages of
+#             documents that it links to
 # make test   lint, format, types, tests
 # make clean  remove the environment; the homes stay
 
@@ -18,6 +19,8 @@ run: setup
 
 dev: setup
 	@test -e "$(HOME_DIR)/dagster.yaml" || { mkdir -p "$(HOME_DIR)" && cp dagster.yaml "$(HOME_DIR)/dagster.yaml"; }
+	@test ! -d "$(HOME_DIR)/store/documents" || { $(BIN)/drac inspect --serve --home "$(HOME_DIR)" & pages=$$!; \
+	  trap "kill $$pages 2>/dev/null" EXIT; }; \
 	DAGSTER_HOME="$(abspath $(HOME_DIR))" $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
 
 test: setup-dev lint

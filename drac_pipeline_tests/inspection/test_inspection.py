@@ -35,8 +35,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     (root / "in" / "page.html").write_text(
         "<html><head><title>T</title></head><body><main><h1>Prices &lt;b&gt;</h1><p>"
         + HOSTILE.replace("<", "&lt;")
-        + " and enough words around it to be a paragraph that is kept.</p><table><tr><th>Part</th><th>Price</th></tr>"
-        "<tr><td>Valve</td><td>7 EUR</td></tr><tr><td>Seal</td><td>2 EUR</td></tr></table></main></body></html>"
+        + " and enough words around it to be a paragraph that is kept.</p>"
+        "<table><tr><th>Part</th><th>Price</th></tr><tr><td>Valve</td><td>7 EUR</td></tr>"
+        "<tr><td>Seal</td><td>2 EUR</td></tr></table></main></body></html>"
     )
     (root / "in" / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     opened = Home(root / "home")

@@ -272,6 +272,30 @@ class _Identity(_Settings):
     settings: dict[str, str | float | bool | int]
 
 
+class EmbedConfig(_Settings):
+    """Chunks to vectors."""
+
+    operational = frozenset({"model_folder", "threads"})
+    model_folder: str = Field(
+        default="",
+        description="folder with the embedded model's model.onnx and tokenizer.json; empty: the installed"
+        " package, or the model hub's cache",
+    )
+    max_tokens: int = Field(
+        default=0,
+        ge=0,
+        description="most tokens the embedder reads of a text; 0: as the model is made",
+    )
+    too_long: Literal["split", "cut", "refuse"] = Field(
+        default="split",
+        description="a chunk of more tokens: embedded in parts whose mean is taken, cut, or refused;"
+        " reported in any case",
+    )
+    threads: int = Field(
+        default=0, ge=0, description="texts embedded at a time by the embedded model; 0: by the cores"
+    )
+
+
 class InspectConfig(_Settings):
     """Pages to look at documents."""
 

@@ -140,7 +140,14 @@ class LimitsConfig(_Settings):
         default=3600.0, gt=0, description="longest that one document is worked on in a run"
     )
     worker_memory_bytes: int = Field(
-        default=4_000_000_000, gt=0, description="memory of the process that works on a document"
+        default=4_000_000_000,
+        gt=0,
+        description="memory of the process that works on a document and of its helpers together",
+    )
+    pages_in_parallel: int = Field(
+        default=0,
+        ge=0,
+        description="pages of one document worked on at once; 0: as many as cores are free, 1: one by one",
     )
 
 

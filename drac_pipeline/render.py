@@ -22,6 +22,7 @@ from PIL import Image
 from drac_pipeline.config import RenderConfig
 from drac_pipeline.errors import CorruptDocument, EncryptedDocument
 from drac_pipeline.mupdf import pymupdf
+from drac_pipeline.pages import map_pages
 
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
@@ -62,27 +63,52 @@ def render_pages(pdf: Path, out_dir: Path, config: RenderConfig) -> list[Rendere
     PDF gives the same bytes. Memory is bounded by `config.window` pages. Raises
     CorruptDocument or EncryptedDocument if the PDF does not open.
     """
-    return list(iter_pages(pdf, out_dir, config))
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(_Drawer(pdf, out_dir, config)) as drawer:
+        return map_pages(_Drawer, (pdf, out_dir, config), range(drawer.count), drawer)
 
 
 def iter_pages(pdf: Path, out_dir: Path, config: RenderConfig) -> Iterator[RenderedPage]:
-    """`render_pages`, page by page."""
+    """`render_pages`, page by page in this process."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    start, count = 0, 1
-    while start < count:
+    with contextlib.closing(_Drawer(pdf, out_dir, config)) as drawer:
+        for number in range(drawer.count):
+            yield drawer(number)
+
+
+class _Drawer:
+    """Draws pages of one PDF by their index.
+
+    An open document keeps what its pages needed (fonts, images, objects); it is opened again
+    after `config.window` pages, which lets go of it.
+    """
+
+    def __init__(self, pdf: Path, out_dir: Path, config: RenderConfig) -> None:
+        self.pdf, self.out_dir, self.config = pdf, out_dir, config
+        self.document = self._open()
+        self.count = self.document.page_count
+        self.drawn = 0
+
+    def __call__(self, number: int) -> RenderedPage:
+        if self.drawn == self.config.window:
+            self.close()
+            self.document, self.drawn = self._open(), 0
+        self.drawn += 1
+        return _render(self.document, number, self.out_dir, self.config)
+
+    def close(self) -> None:
+        self.document.close()
+        pymupdf.TOOLS.store_shrink(100)
+
+    def _open(self) -> pymupdf.Document:
         try:
-            doc = pymupdf.open(pdf, filetype="pdf")
+            document = pymupdf.open(self.pdf, filetype="pdf")
         except Exception as e:
             raise CorruptDocument(f"the PDF cannot be opened ({e})", stage="render") from e
-        # A document keeps what its pages needed (fonts, images, objects); reopening lets go of it.
-        with doc:
-            if doc.needs_pass:
-                raise EncryptedDocument("the PDF is encrypted", remedy="Normalize it first.", stage="render")
-            count = doc.page_count
-            for number in range(start, min(start + config.window, count)):
-                yield _render(doc, number, out_dir, config)
-        start += config.window
-        pymupdf.TOOLS.store_shrink(100)
+        if document.needs_pass:
+            document.close()
+            raise EncryptedDocument("the PDF is encrypted", remedy="Normalize it first.", stage="render")
+        return document
 
 
 def scale_for(width: float, height: float, config: RenderConfig) -> float:

@@ -12,7 +12,7 @@ from drac_pipeline.cli.console import HomeOption, LogProgress, err, interrupted,
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome, find_work
-from drac_pipeline.pipeline.progress import listening
+from drac_pipeline.pipeline.progress import PageLines, PageProgress, listening, listening_to_pages
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.sources.folder import FolderSource
 from drac_pipeline.store import Home
@@ -66,7 +66,14 @@ def run(
                     lines.advance()
                     bar.update(task, advance=1, note=outcome.key[-60:])
 
-                with listening(on_document):
+                page_lines = PageLines(err.print)
+
+                def on_pages(progress: PageProgress) -> None:
+                    bar.update(task, note=str(progress)[-90:])
+                    if not err.is_terminal:
+                        page_lines(progress)
+
+                with listening(on_document), listening_to_pages(on_pages):
                     try:
                         launched = execute_documents(instance, INGEST, sorted(keys))
                     except KeyboardInterrupt:

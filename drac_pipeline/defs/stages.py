@@ -44,7 +44,7 @@ from drac_pipeline.defs.versions import defined_versions
 from drac_pipeline.errors import DocumentError, DracError
 from drac_pipeline.pipeline import STAGES, DocumentOutcome
 from drac_pipeline.pipeline.pool import map_documents
-from drac_pipeline.pipeline.progress import report
+from drac_pipeline.pipeline.progress import PageLines, listening_to_pages, report
 from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.pipeline.worklist import refresh_source, source_failure
 from drac_pipeline.store import Home, Manifest
@@ -158,15 +158,16 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         buffer: list[DocumentOutcome] = []
         flushed = time.monotonic()
         context.log.info(f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
-        for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
-            report(outcome)
-            if outcome.failure:
-                failed.append(outcome)
-                context.log.error(_failure_line(outcome))
-            buffer.append(outcome)
-            if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
-                yield from write_outcomes(context, opened, buffer)
-                buffer, flushed = [], time.monotonic()
+        with listening_to_pages(PageLines(context.log.info)):
+            for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
+                report(outcome)
+                if outcome.failure:
+                    failed.append(outcome)
+                    context.log.error(_failure_line(outcome))
+                buffer.append(outcome)
+                if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
+                    yield from write_outcomes(context, opened, buffer)
+                    buffer, flushed = [], time.monotonic()
         yield from write_outcomes(context, opened, buffer)
         if failed or refresh.unreachable:
             raise _failure(failed, refresh.unreachable)

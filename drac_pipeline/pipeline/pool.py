@@ -11,10 +11,7 @@ from __future__ import annotations
 import itertools
 import logging
 import multiprocessing
-import os
-import signal
 import tempfile
-import threading
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -22,10 +19,13 @@ from concurrent.futures.process import BrokenProcessPool
 from datetime import UTC, datetime
 from pathlib import Path
 
+from drac_pipeline import cores
 from drac_pipeline.config import DracConfig
+from drac_pipeline.pages import Crew, end_with_parent, helped_by
 from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, process_document
+from drac_pipeline.pipeline.progress import PageProgress, report_pages
 from drac_pipeline.pipeline.stages import STAGES
-from drac_pipeline.pipeline.watch import Killed, Watch, note_begin
+from drac_pipeline.pipeline.watch import Killed, Notes, Watch, note_begin
 from drac_pipeline.store import FailureRecord, Manifest, Store
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,8 @@ def map_documents(
     """Process each (key, stages) and yield its outcome as it ends, in any order.
 
     `workers` defaults to the cores this process may use; even one document has a process of
-    its own, so that nothing it does takes down the run. Closing the generator cancels what has not begun.
+    its own, so that nothing it does takes down the run, and helpers for its pages where cores are
+    free. Closing the generator cancels what has not begun.
     """
     run = uuid.uuid4().hex[:12]
     workers = workers or _workers(config)
@@ -66,11 +67,11 @@ def map_documents(
 def _workers(config: DracConfig) -> int:
     """The cores this process may use; with a model, whose calls are mostly waited for, as many
     documents as its quota has calls for, and a few that get ready."""
-    cores = len(os.sched_getaffinity(0))
+    available = cores.usable()
     if not (config.converts_by_model or config.plans_by_model):
-        return cores
+        return available
     model = config.model
-    return max(cores, model.documents_in_parallel or min(3 * model.calls_in_parallel, MOST_WAITING))
+    return max(available, model.documents_in_parallel or min(3 * model.calls_in_parallel, MOST_WAITING))
 
 
 def _one_pool(
@@ -91,6 +92,7 @@ def _one_pool(
     with tempfile.TemporaryDirectory(prefix="drac-watch-") as notes:
         watch = Watch(Path(notes), config.limits)
         killed: dict[int, Killed] = {}
+        told: dict[int, tuple[str, int, int]] = {}
         try:
             while (waiting and not broken) or running:
                 while waiting and not broken and len(running) < workers * 2:
@@ -117,6 +119,11 @@ def _one_pool(
                     yield outcome
                 if not broken:
                     killed.update(watch.look([number for number, _ in running.values()]))
+                for number, task in running.values():
+                    pages = watch.pages(number)
+                    if pages and pages != told.get(number):
+                        told[number] = pages
+                        report_pages(PageProgress(task[0], *pages))
         except BaseException:  # interrupted, or nobody wants the rest
             for process in list((pool._processes or {}).values()):  # Python 3.14 has kill_workers
                 process.kill()
@@ -124,6 +131,8 @@ def _one_pool(
             raise
         finally:
             pool.shutdown(wait=not broken, cancel_futures=True)
+            if broken:
+                watch.kill_helpers()
 
 
 _CRASHED = Killed(
@@ -171,23 +180,7 @@ def _new_pool(workers: int, config: DracConfig) -> ProcessPoolExecutor:
     if config.converts_by_model or config.plans_by_model:
         modules += ["drac_pipeline.pipeline.by_model", SDKS[config.model.provider]]
     context.set_forkserver_preload(modules)
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
-
-
-def _end_with_parent() -> None:
-    """End this worker when its parent is gone: it would wait for work for ever otherwise.
-
-    An interrupt from the terminal reaches all processes; the parent decides what becomes of it.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        parent = multiprocessing.parent_process()
-        if parent:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
 
 
 def _work(
@@ -195,4 +188,8 @@ def _work(
 ) -> DocumentOutcome:
     key, stages = task
     note_begin(Path(notes), number)
-    return process_document(Store(Path(root)), key, config, stages, force, run=run)
+    say = Notes(Path(notes), number)
+    limits = config.limits
+    crew = Crew(limits.pages_in_parallel, limits.worker_memory_bytes, say.hired, say.left, say.progress)
+    with cores.at_work(crew.where), helped_by(crew):
+        return process_document(Store(Path(root)), key, config, stages, force, say.on_stage, run)

@@ -35,13 +35,19 @@ def letter(page: pymupdf.Page) -> None:
 
 def scan(image: Image.Image, over: Callable[[pymupdf.Page], object] | None = None) -> bytes:
     """A PDF whose page is `image`, with what `over` adds to it."""
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
+    return scans(image, over=over)
+
+
+def scans(*images: Image.Image, over: Callable[[pymupdf.Page], object] | None = None) -> bytes:
+    """A PDF of a page for each image."""
     with pymupdf.open() as document:
-        page = document.new_page(width=image.width * 72 / DPI, height=image.height * 72 / DPI)
-        page.insert_image(page.rect, stream=buffer.getvalue())
-        if over:
-            over(page)
+        for image in images:
+            buffer = io.BytesIO()
+            image.save(buffer, "PNG")
+            page = document.new_page(width=image.width * 72 / DPI, height=image.height * 72 / DPI)
+            page.insert_image(page.rect, stream=buffer.getvalue())
+            if over:
+                over(page)
         return document.tobytes(no_new_id=True)
 
 

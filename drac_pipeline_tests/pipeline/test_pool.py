@@ -12,7 +12,9 @@ import pytest
 from drac_pipeline.config import DracConfig, LimitsConfig
 from drac_pipeline.pipeline import find_work
 from drac_pipeline.pipeline.pool import map_documents
+from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
 from drac_pipeline.store import Home
+from drac_pipeline_tests.convert.scans import letter, printed, scans
 
 
 def test_every_document_comes_back_once(tmp_path, corpus):
@@ -70,6 +72,65 @@ def test_a_document_beyond_a_limit_fails_alone(tmp_path, make_pdf, limits, kind,
     assert again.failure is None
 
 
+@pytest.fixture
+def long_scan(tmp_path):
+    """A home with one scan of many pages to do."""
+    path = tmp_path / "corpus" / "scan.pdf"
+    path.parent.mkdir()
+    path.write_bytes(scans(*[printed(letter)] * 24))
+    return Home(tmp_path / "home"), find_work(Home(tmp_path / "home"), path.parent, DracConfig()).work
+
+
+def test_a_document_that_is_killed_takes_its_helpers_with_it(long_scan):
+    home, work = long_scan
+    seen: list[PageProgress] = []
+    config = DracConfig(limits=LimitsConfig(document_seconds=4, pages_in_parallel=3))
+    with listening_to_pages(seen.append):
+        [outcome] = map_documents(home.store, [(w.key, None) for w in work], config)
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "timed out"
+    assert seen, "the limit came before its pages: the test did not test"
+    assert all(p.key == "scan.pdf" and 0 < p.done <= p.total == 24 for p in seen)
+    assert _gone()
+
+
+def test_cancelling_leaves_no_helper(long_scan):
+    home, work = long_scan
+
+    def stop(progress: PageProgress) -> None:
+        if progress.stage == "markdown" and len(_workers()) > 1:
+            raise KeyboardInterrupt
+
+    config = DracConfig(limits=LimitsConfig(pages_in_parallel=3))
+    with listening_to_pages(stop), pytest.raises(KeyboardInterrupt):
+        list(map_documents(home.store, [(w.key, None) for w in work], config))
+    assert _gone()
+
+
+def _workers() -> set[int]:
+    """Workers and helpers: children of this process's fork server, which is kept for the next pool."""
+    me = str(os.getpid())
+    return {pid for pid in _descendants(os.getpid()) if _stat(pid)[1:2] != [me]}
+
+
+def _gone() -> bool:
+    """Whether they all have ended, after a moment."""
+    deadline = time.monotonic() + 10
+    while any(_stat(pid)[:1] not in ([], ["Z"]) for pid in _workers()):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _stat(pid: int) -> list[str]:
+    """State, parent and more of a process, as the system lists them."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
 def _kill_one_worker(home: Home, killed: list[int]) -> None:
     """Kill the process that has a workspace open, once."""
     deadline = time.monotonic() + 60
@@ -86,8 +147,8 @@ def _descendants(root: int) -> list[int]:
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-        except (OSError, IndexError):
+            parents[int(stat.parent.name)] = int(_stat(int(stat.parent.name))[1])
+        except IndexError:
             continue
     found: list[int] = []
     for pid in parents:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,10 @@ from drac_pipeline.convert.ocr import even_sizes, read_with_ocr
 from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocument
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
 from drac_pipeline.mupdf import pymupdf
+from drac_pipeline.pages import map_pages
 
 VERSION = "2"
+_Read = tuple[PageText | None, PageReport]
 _UNSURE = 0.8
 # MuPDF of a content stream whose bytes are wrong; sloppy but whole ones give syntax errors alone
 _BROKEN = re.compile(r"zlib error|(?:syntax error in content stream.*){8}", re.S)
@@ -49,7 +52,7 @@ def convert_pdf(pdf: Path | bytes, config: ConvertConfig, *, pages: range | None
     """
     document = open_pdf(pdf)
     try:
-        return _convert(document, config, pages)
+        return _convert(document, pdf, config, pages)
     finally:
         document.close()
 
@@ -82,15 +85,17 @@ def open_pdf(pdf: Path | bytes) -> pymupdf.Document:
     return document
 
 
-def _convert(document: pymupdf.Document, config: ConvertConfig, window: range | None) -> Converted:
+def _convert(
+    document: pymupdf.Document, pdf: Path | bytes, config: ConvertConfig, window: range | None
+) -> Converted:
     numbers = [
         n for n in (window if window is not None else range(document.page_count)) if n < document.page_count
     ]
     report = ConversionReport(converter=f"local {VERSION} (PyMuPDF {_version()})")
     pages: list[PageText] = []
     reports: dict[int, PageReport] = {}
-    for n in numbers:
-        page, state = _read(document, n, config)
+    read = map_pages(_reader, (pdf, config), numbers, functools.partial(_read, document, config))
+    for n, (page, state) in zip(numbers, read, strict=True):
         reports[n + 1] = state
         if page is not None:
             pages.append(page)
@@ -132,7 +137,12 @@ def _convert(document: pymupdf.Document, config: ConvertConfig, window: range | 
     return Converted(markdown=writer.markdown, spans=writer.spans, tables=writer.tables, report=report)
 
 
-def _read(document: pymupdf.Document, n: int, config: ConvertConfig) -> tuple[PageText | None, PageReport]:
+def _reader(pdf: Path | bytes, config: ConvertConfig) -> Callable[[int], _Read]:
+    """`_read` in a process of its own."""
+    return functools.partial(_read, open_pdf(pdf), config)
+
+
+def _read(document: pymupdf.Document, config: ConvertConfig, n: int) -> _Read:
     """Read one page; failures and pages without text are said in the report."""
     pymupdf.TOOLS.reset_mupdf_warnings()
     try:

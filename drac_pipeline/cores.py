@@ -1,0 +1,74 @@
+"""Which of this machine's cores work on documents, over all processes of this user.
+
+Each process that works on a document, or helps with one's pages, holds a lock on a file of its
+own in one folder. The system drops a lock with its process however that ends, so nothing is
+left behind that counts. Runs beside each other see each other's processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+_SETTLED = 60.0  # seconds from which a file without a lock is nobody's
+
+
+def usable() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def folder() -> Path:
+    """Where the processes of this user say that they are at work."""
+    return Path(tempfile.gettempdir()) / f"drac-cores-{os.getuid()}"
+
+
+@contextlib.contextmanager
+def at_work(where: Path) -> Iterator[None]:
+    """Counts as one core at work inside the block. Where files cannot be locked it counts for nothing."""
+    held: int | None = None
+    path = where / uuid.uuid4().hex
+    try:
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        if held is not None:
+            os.close(held)
+
+
+def count(where: Path) -> int:
+    """How many are at work; the files of processes that ended without a word are removed."""
+    found = 0
+    try:
+        entries = [e.path for e in os.scandir(where)]
+    except OSError:
+        return 0
+    for entry in entries:
+        try:
+            at = os.open(entry, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(at, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            found += 1
+        else:  # made, and not locked yet; or its process is gone
+            with contextlib.suppress(OSError):
+                if os.fstat(at).st_mtime < time.time() - _SETTLED:
+                    Path(entry).unlink()
+        finally:
+            os.close(at)
+    return found

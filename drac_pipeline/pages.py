@@ -1,0 +1,242 @@
+"""Map over the pages of one document on the cores that are free.
+
+The process that has the document works on its pages itself. If that takes longer than a moment
+and cores are free, helper processes take pages too: from the moment a core is free until
+another document wants it. Results come in the order of the pages, the same with any number of
+helpers. Helpers exist where a `Crew` was set (the pool's workers do); elsewhere, as in a
+program that uses this library, pages are done one after the other.
+
+Processes rather than threads: PyMuPDF holds the interpreter's lock, and is not safe in threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from drac_pipeline import cores
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+ReadPage = Callable[[int], R]
+
+PATIENCE = 1.0  # seconds one process works alone: most documents are done by then
+_HELPER_BYTES = 600_000_000  # what a helper takes with the OCR models at work
+_SETTLE = 1.0  # seconds in which a new helper says that it is at work
+_SHARE = 0.75  # of a document's memory from which no helper is added
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass
+class Crew:
+    """Who may help this process with its pages.
+
+    most           pages at once; 0: as many as cores are free
+    memory_bytes   what this process and its helpers may take together
+    hired, left    called with a helper's process id when it starts and when it has ended
+    progress       called with pages done and all pages, after each page of this process
+    where          the folder of `cores`
+    """
+
+    most: int = 0
+    memory_bytes: int = 4_000_000_000
+    hired: Callable[[int], None] = lambda _: None
+    left: Callable[[int], None] = lambda _: None
+    progress: Callable[[int, int], None] = lambda _done, _total: None
+    where: Path = field(default_factory=cores.folder)
+
+
+_crew: Crew | None = None
+
+
+@contextlib.contextmanager
+def helped_by(crew: Crew) -> Iterator[None]:
+    """Pages mapped inside the block may be spread over helpers."""
+    global _crew
+    before, _crew = _crew, crew
+    try:
+        yield
+    finally:
+        _crew = before
+
+
+def map_pages(
+    make: Callable[..., ReadPage[R]], args: tuple[Any, ...], numbers: Sequence[int], own: ReadPage[R]
+) -> list[R]:
+    """`own(n)` for each of `numbers`, in their order.
+
+    `make(*args)` gives a helper process the same function; `make`, `args` and the results are
+    pickled. What `own` raises for a page is raised here, whoever came upon it.
+    """
+    if _crew is None or len(numbers) < 2:
+        return [own(n) for n in numbers]
+    spread: _Spread[R] = _Spread(_crew, make, args, numbers, own)
+    try:
+        return spread.run()
+    finally:
+        spread.end()
+
+
+class _Helper:
+    def __init__(self, process: BaseProcess, talk: Any) -> None:
+        self.process, self.talk = process, talk
+        self.thread: threading.Thread | None = None
+
+
+class _Spread(Generic[R]):
+    """One run of `map_pages`."""
+
+    def __init__(
+        self, crew: Crew, make: Callable[..., Any], args: tuple[Any, ...], numbers: Sequence[int], own: Any
+    ) -> None:
+        self.crew, self.make, self.args, self.own = crew, make, args, own
+        self.numbers = numbers
+        self.todo = deque(numbers)
+        self.back: deque[int] = deque()  # pages a helper failed at: they are this process's own
+        self.results: dict[int, R] = {}
+        self.helpers: list[_Helper] = []
+        self.began = time.monotonic()
+        self.hired_at = 0.0
+
+    def run(self) -> list[R]:
+        while len(self.results) < len(self.numbers):
+            self._hire()
+            try:
+                n = self.back.popleft() if self.back else self.todo.popleft()
+            except IndexError:
+                self._await_helpers()
+                continue
+            self.results[n] = self.own(n)
+            self._tell()
+        return [self.results[n] for n in self.numbers]
+
+    def _await_helpers(self) -> None:
+        """All pages are given out: wait for one to come in or come back."""
+        for helper in self.helpers:
+            if helper.thread and helper.thread.is_alive():
+                helper.thread.join(0.2)
+                self._tell()
+                return
+
+    def _tell(self) -> None:
+        self.crew.progress(len(self.results), len(self.numbers))
+
+    def _hire(self) -> None:
+        """Start as many helpers as there are pages, cores and memory for."""
+        now = time.monotonic()
+        alone = not self.crew.most and now - self.began < PATIENCE
+        if alone or len(self.todo) < 2 or now - self.hired_at < _SETTLE:
+            return
+        working = [h.process.pid or 0 for h in self.helpers if h.thread and h.thread.is_alive()]
+        free = self.crew.most - 1 - len(working)
+        if not self.crew.most:
+            free = cores.usable() - max(cores.count(self.crew.where), 1 + len(working))
+        taken = [resident_bytes(pid) for pid in (os.getpid(), *working)]
+        each = max(_HELPER_BYTES, *taken)
+        room = int((_SHARE * self.crew.memory_bytes - sum(taken)) / each)
+        for _ in range(min(free, room, len(self.todo) - 1)):
+            self.helpers.append(self._start())
+            self.hired_at = now
+
+    def _start(self) -> _Helper:
+        context = multiprocessing.get_context("forkserver")
+        here, there = context.Pipe()
+        # the fork server is the pool's own, with its modules: a helper starts in some milliseconds
+        process = context.Process(
+            target=_help, args=(there, self.make, self.args, self.crew.where), daemon=True
+        )
+        process.start()
+        there.close()
+        self.crew.hired(process.pid or 0)
+        helper = _Helper(process, here)
+        helper.thread = threading.Thread(target=self._lead, args=(helper,), daemon=True)
+        helper.thread.start()
+        return helper
+
+    def _lead(self, helper: _Helper) -> None:
+        """Give a helper page after page while its core is not wanted by a document."""
+        n: int | None = None
+        try:
+            while self.crew.most or cores.count(self.crew.where) <= cores.usable():
+                n = self.todo.popleft()
+                helper.talk.send(n)
+                done, result = helper.talk.recv()
+                if done:
+                    self.results[n] = result
+                else:
+                    self.back.append(n)
+                n = None
+        except IndexError:
+            pass  # no page is left
+        except (EOFError, OSError) as e:
+            if n is not None:
+                log.warning("a helper died at page %d (%s): the page is done without it", n + 1, e)
+                self.back.append(n)
+        finally:
+            helper.talk.close()  # which ends it
+
+    def end(self) -> None:
+        """No helper outlives the call."""
+        for h in self.helpers:
+            if h.process.is_alive() and len(self.results) < len(self.numbers):
+                h.process.kill()
+            h.process.join(2)
+            if h.process.is_alive():
+                h.process.kill()
+                h.process.join()
+            if h.thread:
+                h.thread.join()
+            self.crew.left(h.process.pid or 0)
+            h.process.close()
+
+
+def _help(talk: Connection, make: Callable[..., Any], args: tuple[Any, ...], where: Path) -> None:
+    """In a helper: do the pages that come over the pipe, until it is closed."""
+    end_with_parent()
+    with cores.at_work(where), contextlib.suppress(EOFError, OSError):
+        read = None
+        while True:
+            n = talk.recv()
+            try:
+                read = read or make(*args)
+                answer = True, read(n)
+            except Exception as e:  # the process that has the document meets it again, and says it
+                answer = False, repr(e)
+            talk.send(answer)
+
+
+def end_with_parent() -> None:
+    """End this process when its parent is gone: it would wait for work for ever otherwise.
+
+    An interrupt from the terminal reaches all processes; the parent decides what becomes of it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory a process takes; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+    except (OSError, IndexError):
+        return 0

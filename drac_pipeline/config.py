@@ -303,6 +303,41 @@ class EmbedConfig(_Settings):
     )
 
 
+class RefreshConfig(_Settings):
+    """How a home follows its sources. Nothing here makes an output stale."""
+
+    trigger: Literal["off", "sensor", "schedule"] = Field(
+        default="off", description="what starts refreshes by itself: the sensor, the schedule, or nothing"
+    )
+    every_seconds: int = Field(default=30, ge=5, description="how often the sensor looks at the sources")
+    cron: str = Field(default="0 * * * *", description="when the schedule refreshes, as a cron line")
+    timezone: str = Field(default="UTC", description="the time zone of `cron`")
+    settle_seconds: float = Field(
+        default=10.0, ge=0, description="a file changed less long ago may still be written: it waits"
+    )
+    removed: Literal["retire", "keep"] = Field(
+        default="retire",
+        description="documents gone from the source: out of exports, index, partitions; or kept as they are",
+    )
+    keep_removed_days: float = Field(
+        default=30.0,
+        ge=0,
+        description="how long a retired document's artifacts are kept, should it return; 0: deleted at once",
+    )
+    max_removed_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="share of a source's documents that may be gone at once before nothing is retired",
+    )
+    retry_attempts: int = Field(
+        default=5, ge=0, description="how often a failure that may pass is tried again by itself"
+    )
+    retry_minutes: float = Field(
+        default=10.0, ge=0, description="how long after the first failure; doubles with each attempt"
+    )
+
+
 class InspectConfig(_Settings):
     """Pages to look at documents."""
 
@@ -324,6 +359,7 @@ class DracConfig(_Settings):
     plan: PlanConfig = PlanConfig()
     model: ModelConfig = ModelConfig()
     inspect: InspectConfig = InspectConfig()
+    refresh: RefreshConfig = RefreshConfig()
 
     @property
     def converts_by_model(self) -> bool:

@@ -3,57 +3,93 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from drac_pipeline.cli.console import HomeOption, LogProgress, err, interrupted, out, progress_bar
+from drac_pipeline.cli.dry_run import print_dry_run
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome, find_work
 from drac_pipeline.pipeline.progress import PageLines, PageProgress, listening, listening_to_pages
+from drac_pipeline.pipeline.progress import listening
+from drac_pipeline.pipeline.removal import removals
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.sources.settling import YOUNG_SECONDS, wait_until_settled
 from drac_pipeline.store import Home
 
 
 def run(
     source: Annotated[Path, typer.Argument(help="Folder of documents, or one file.", show_default=False)],
     home: HomeOption,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Say what a run would do, and what it would cost.")
+    ] = False,
+    confirm_removals: Annotated[
+        bool,
+        typer.Option("--confirm-removals", help="Retire documents that are gone, even if all or most are."),
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="List every document.")] = False,
 ) -> None:
     """Ingest every document under SOURCE; what is unchanged is skipped.
 
     Each document goes through the stages normalized_pdf, page_images, markdown, elements, chunk_plan and
     chunks as a Dagster run in this home, on all cores. A document that fails stops at its failed stage; the
-    others go on. Run it again at any time: only what is new, changed, failed or out of date is done.
+    others go on. Run it again at any time: only what is new, changed, failed or out of date is done. A
+    renamed document keeps its work; one that left the source is retired: out of exports, search and the
+    UI, its artifacts kept for a while (\\[refresh] in drac.toml).
 
     Examples:
 
       drac run ./contracts --home ~/drac/contracts
 
       drac run report.pdf --home /tmp/try
+
+      drac run ./contracts --home ~/drac/contracts --dry-run
     """
     began = time.monotonic()
     opened = Home(home)
     config = opened.config
     if source.expanduser().absolute() == opened.path:
         raise ConfigError("SOURCE and --home are the same folder; a home needs one of its own")
-    FolderSource(source, config.source)  # a source that is not there leaves no home behind
+    # looked at first, too, so that a source that is not there leaves no home behind
+    moving = wait_until_settled(FolderSource(source, config.source).list())
+    settle = YOUNG_SECONDS if moving else 0.0
+    if dry_run:
+        found = find_work(opened, source, config, settle_seconds=settle, dry=True)
+        _tell(found)
+        print_dry_run(
+            out, opened, found, removals(found, config.refresh, confirmed=confirm_removals), everything
+        )
+        return
     # Dagster takes seconds to import: not before the arguments are known to be good
     from drac_pipeline.defs.jobs import INGEST
     from drac_pipeline.defs.launch import execute_documents, open_instance
-    from drac_pipeline.defs.register import register, unreported
+    from drac_pipeline.defs.register import drop_strays, register, unreported
+    from drac_pipeline.defs.retire import retire_documents
 
     with open_instance(opened) as instance:
         with progress_bar() as bar:
             task = bar.add_task("Looking at the source", total=None, note="")
-            found = find_work(opened, source, config, lambda key: bar.update(task, advance=1, note=key[-60:]))
-        _tell(found)
-        if not found.n_documents:
+            found = find_work(
+                opened,
+                source,
+                config,
+                lambda key: bar.update(task, advance=1, note=key[-60:]),
+                settle_seconds=settle,
+            )
+        decided = removals(found, config.refresh, confirmed=confirm_removals)
+        retired = retire_documents(instance, opened, decided.retire)
+        _tell(found, retired, decided.refused)
+        if not found.n_documents and not found.gone:
             raise ConfigError(f"no documents found under {source} (hidden and temporary files do not count)")
         manifests = list(opened.store.manifests())
         register(instance, manifests)
+        drop_strays(instance, opened)
         keys = {w.key for w in found.work} | set(unreported(instance, manifests))
         summary = Summary(found)
         if keys:
@@ -81,15 +117,19 @@ def run(
             summary.run_id = launched.run_id
             summary.crashed = not launched.success and not summary.failures
     print_summary(out, opened, summary, time.monotonic() - began)
-    if summary.failures or summary.crashed:
+    if summary.failures or summary.crashed or decided.refused:
         raise typer.Exit(1)
 
 
-def _tell(found: WorkList) -> None:
+def _tell(found: WorkList, retired: Sequence[str] = (), refused: str = "") -> None:
     for line in found.skipped:
         err.print(f"[yellow]skipped[/] {line}", markup=True)
-    if found.gone:
-        err.print(
-            f"[yellow]{len(found.gone)} documents[/] of this home are no longer in the source;"
-            " their chunks are kept"
-        )
+    for key in found.settling:
+        err.print(f"[yellow]left for the next run[/] {key}: it is still being written", markup=True)
+    for new, old in sorted(found.renamed.items())[:20]:
+        err.print(f"renamed: {old} is now {new}; its work is kept", markup=False)
+    if others := [k for k in retired if k not in found.renamed.values()]:
+        more = " …" if len(others) > 5 else ""
+        err.print(f"[yellow]{len(others)} retired[/], gone from the source: {', '.join(others[:5])}{more}")
+    if refused:
+        err.print(f"[bold yellow]{refused}[/]")

@@ -13,6 +13,7 @@ from drac_pipeline.cli.console import HomeOption, existing_home, out
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.pipeline import STAGES, State, document_states
+from drac_pipeline.pipeline.retry import retry
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.store import Home, Manifest
 
@@ -30,8 +31,11 @@ def status(
     rows: list[tuple[str, str, str]] = []
     totals: Counter[str] = Counter()
     with FingerprintCache(opened.fingerprint_cache) as cache:
-        for manifest in sorted(opened.store.manifests(), key=lambda m: m.document_key):
+        for manifest in sorted(opened.store.manifests(retired=True), key=lambda m: m.document_key):
             state, why = _state(opened, manifest, cache, config)
+            if state == "retired" and not everything:
+                totals[state] += 1
+                continue
             totals[state] += 1
             if everything or state != "up to date":
                 rows.append((manifest.document_key, state, why))
@@ -47,6 +51,9 @@ def status(
 
 
 def _state(opened: Home, manifest: Manifest, cache: FingerprintCache, config: DracConfig) -> tuple[str, str]:
+    if manifest.retired:
+        r = manifest.retired
+        return "retired", f"{r.reason} on {r.at[:10]}; artifacts kept until {r.delete_at[:10]}"
     path = manifest.source.local_path
     try:
         stat = path.stat()
@@ -55,14 +62,16 @@ def _state(opened: Home, manifest: Manifest, cache: FingerprintCache, config: Dr
             fingerprint, stat = hash_file(path)
             cache.put(path, stat, fingerprint)
     except FileNotFoundError:
-        return "gone", f"{manifest.source.path} is no longer there; its chunks are kept"
+        return "gone", f"{manifest.source.path} is no longer there; the next run retires it"
     except (DocumentError, OSError) as e:
         return "unreadable", str(e)
     states = document_states(opened.store, manifest, config, fingerprint)
     if manifest.failure and fingerprint == manifest.source.fingerprint:
         f = manifest.failure
         tries = f" ({f.attempts} attempts)" if f.attempts > 1 else ""
-        return "failed", f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}{tries}"
+        again = retry(manifest, config)
+        told = f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}{tries}"
+        return "failed", f"{told} By itself: {again.reason}." if config.refresh.trigger != "off" else told
     if fingerprint != manifest.source.fingerprint:
         return "stale", "the source file has changed"
     first = next(((s.name, states[s.name]) for s in STAGES if states[s.name].state != State.FRESH), None)

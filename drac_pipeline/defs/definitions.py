@@ -1,4 +1,4 @@
-"""Everything Dagster sees: assets with their checks, jobs, resources."""
+"""Everything Dagster sees: assets with their checks, jobs, the sensor and the schedule, resources."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dagster import Definitions, in_process_executor
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.jobs import ingest, register_documents, replan
+from drac_pipeline.defs.refresh import make_refresh_schedule, make_refresh_sensor
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import make_stage_assets
 from drac_pipeline.errors import ConfigError
@@ -20,9 +21,12 @@ def _settings() -> DracConfig:
     return home.config
 
 
+_config = _settings()
 defs = Definitions(
-    assets=[make_stage_assets(_settings())],
+    assets=[make_stage_assets(_config)],
     jobs=[ingest, replan, register_documents],
+    sensors=[make_refresh_sensor(_config)],
+    schedules=[make_refresh_schedule(_config)],
     resources={"home": HomeResource()},
     executor=in_process_executor,  # the documents of a run are spread over processes inside the op
 )

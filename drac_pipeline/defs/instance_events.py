@@ -7,6 +7,7 @@ instance: a new minor version shows here first.
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import sqlalchemy as db
 from dagster import (
     AssetCheckEvaluation,
     AssetExecutionContext,
@@ -25,11 +26,18 @@ from dagster import (
 from dagster._core.definitions.data_version import CODE_VERSION_TAG, DATA_VERSION_TAG
 from dagster._core.events import (
     AssetMaterializationPlannedData,
+    AssetObservationData,
     DagsterEventBatchMetadata,
     StepMaterializationData,
     generate_event_batch_id,
 )
 from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    AssetEventTagsTable,
+    SqlEventLogStorageTable,
+)
+from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from dagster._time import get_current_timestamp
 
 PARTITIONS_PER_QUERY = 10_000  # SQLite takes 32,766 variables in a statement
@@ -131,10 +139,11 @@ def failed_partitions(instance: DagsterInstance, asset_key: AssetKey) -> set[str
     return {partition for partition, (run_id, _) in attempts.items() if run_id in failed}
 
 
-def report_runless(instance: DagsterInstance, events: Sequence[AssetMaterialization]) -> None:
-    """Store materializations that belong to no run: ``report_runless_asset_event`` for many at once."""
+def report_runless(
+    instance: DagsterInstance, events: Sequence[AssetMaterialization | AssetObservation]
+) -> None:
+    """Store events that belong to no run: ``report_runless_asset_event`` for many at once."""
     now = get_current_timestamp()
-    kind = DagsterEventType.ASSET_MATERIALIZATION.value
     entries = [
         EventLogEntry(
             error_info=None,
@@ -144,13 +153,47 @@ def report_runless(instance: DagsterInstance, events: Sequence[AssetMaterializat
             timestamp=now,
             job_name=RUNLESS_JOB_NAME,
             dagster_event=DagsterEvent(
-                kind, RUNLESS_JOB_NAME, event_specific_data=StepMaterializationData(event)
+                _event_type(event).value,
+                RUNLESS_JOB_NAME,
+                event_specific_data=StepMaterializationData(event)
+                if isinstance(event, AssetMaterialization)
+                else AssetObservationData(event),
             ),
         )
         for event in events
     ]
     for start in range(0, len(entries), EVENTS_PER_WRITE):
         instance.event_log_storage.store_event_batch(entries[start : start + EVENTS_PER_WRITE])
+
+
+def forget_partitions(
+    instance: DagsterInstance, asset_keys: Iterable[AssetKey], partitions: Iterable[str]
+) -> None:
+    """Delete what the event log says of these partitions of these assets.
+
+    Dagster keeps the records of a partition that is removed, so that one added again under the same key
+    would show as materialized at once; ``wipe_asset_partitions`` is not implemented for SQL storages.
+    """
+    storage = instance.event_log_storage
+    if not isinstance(storage, SqlEventLogStorage):
+        return
+    keys = list(asset_keys)
+    names = [k.to_string() for k in keys]
+    events, tags, checks = SqlEventLogStorageTable, AssetEventTagsTable, AssetCheckExecutionsTable
+    chunks = list(_chunks(partitions))
+    with storage.index_connection() as conn:
+        for chunk in chunks:
+            for name in names:
+                rows = db.and_(events.c.asset_key == name, events.c.partition.in_(chunk))
+                chosen = db.select(events.c.id).where(rows)
+                conn.execute(tags.delete().where(tags.c.event_id.in_(chosen)))
+                conn.execute(events.delete().where(rows))
+                conn.execute(
+                    checks.delete().where(db.and_(checks.c.asset_key == name, checks.c.partition.in_(chunk)))
+                )
+    if chunks:
+        for key in keys:
+            storage.wipe_asset_cached_status(key)
 
 
 def write_together(

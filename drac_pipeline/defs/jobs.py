@@ -16,11 +16,13 @@ from dagster import (
 from pydantic import Field
 
 from drac_pipeline.defs.events import SOURCE_KEY, asset_key
-from drac_pipeline.defs.register import look_at_sources, register
+from drac_pipeline.defs.register import drop_strays, register
 from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.defs.retire import retire_documents
 from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
 from drac_pipeline.errors import DracError, explain
 from drac_pipeline.pipeline import STAGES
+from drac_pipeline.pipeline.look import look_at_sources
 
 INGEST = "ingest"
 REPLAN = "replan"
@@ -60,24 +62,26 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
         looked = look_at_sources(opened, config.sources)
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
+    retired = retire_documents(context.instance, opened, looked.retire)
     fresh = register(context.instance, list(opened.store.manifests()))
+    drop_strays(context.instance, opened)
     work = [w for f in looked.found for w in f.work]
-    gone = [k for f in looked.found for k in f.gone]
     skipped = [line for f in looked.found for line in f.skipped]
     context.add_output_metadata(
         {
             "new partitions": len(fresh),
             "documents not up to date": len(work),
             "documents up to date": sum(f.unchanged for f in looked.found),
-            "no longer in the source": len(gone),
+            "retired": len(retired),
             "what a run would do": _listing(
                 f"{w.key}: {w.reason} ({len(w.stages)} stages, from {w.stages[0]})" for w in work
             ),
-            "gone": _listing(gone),
+            "gone": _listing(f"{k}: {r}" for k, r in looked.retire.items()),
             "skipped": _listing(skipped),
         }
     )
-    problems = [f"{s}: {r}" for s, r in looked.unreachable.items()]
+    problems = list(looked.refused)
+    problems += [f"{s}: {r}" for s, r in looked.unreachable.items()]
     problems += [f"{k}: {explain(e.kind, e.cause, e.remedy)}" for k, e in looked.unreadable.items()]
     if problems:
         raise Failure(
@@ -90,7 +94,7 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
 @job(
     name="register_documents",
     description="Look at the sources and add a partition for each new document, and note which files have"
-    " changed; processes nothing. Then backfill the new partitions, or launch `ingest`.",
+    " changed; retire what is gone; process nothing. Then backfill the new partitions, or launch `ingest`.",
 )
 def register_documents() -> None:
     """Register only."""

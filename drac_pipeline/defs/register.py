@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from dagster import DagsterInstance
 
@@ -16,37 +15,29 @@ from drac_pipeline.defs.instance_events import (
     report_runless,
 )
 from drac_pipeline.defs.partitions import DOCUMENTS
+from drac_pipeline.defs.retire import forget, retire_documents
 from drac_pipeline.defs.versions import made_versions
-from drac_pipeline.errors import ConfigError, DocumentError, DracError
-from drac_pipeline.pipeline import STAGES, DocumentOutcome, State, document_states, find_work
+from drac_pipeline.errors import ConfigError, DocumentError
+from drac_pipeline.pipeline import STAGES, DocumentOutcome, State, document_states
+from drac_pipeline.pipeline.look import due_documents, look_at_sources
 from drac_pipeline.pipeline.pool import Task
 from drac_pipeline.pipeline.stages import SOURCE
-from drac_pipeline.pipeline.worklist import WorkList, refresh_source, source_failure
+from drac_pipeline.pipeline.worklist import refresh_source, source_failure
 from drac_pipeline.store import Home, Manifest
 
 _STAGE_BY_NAME = {s.name: s for s in STAGES}
 
 
 @dataclass
-class Looked:
-    """What a look at the sources gave: a list per source, and the sources that could not be listed."""
-
-    found: list[WorkList] = field(default_factory=list)
-    unreachable: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def unreadable(self) -> dict[str, DocumentError]:
-        """Documents whose file could not be read, and why."""
-        return {k: e for f in self.found for k, e in f.unreadable.items()}
-
-
-@dataclass
 class Refresh:
-    """What a run has to do, and what failed before it began."""
+    """What a run has to do, what failed before it began, which documents were retired, and why those
+    that are gone were not."""
 
     tasks: list[Task] = field(default_factory=list)
     failed: list[DocumentOutcome] = field(default_factory=list)
     unreachable: dict[str, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    retired: list[str] = field(default_factory=list)
 
 
 def register(instance: DagsterInstance, manifests: Collection[Manifest]) -> list[str]:
@@ -68,6 +59,18 @@ def register(instance: DagsterInstance, manifests: Collection[Manifest]) -> list
     ]
     report_runless(instance, [source_materialization(m) for m in news])
     return fresh
+
+
+def drop_strays(instance: DagsterInstance, home: Home) -> list[str]:
+    """Remove partitions without a document: those of a process killed while it retired them, or
+    added by hand under a key that no document has. Gives their keys."""
+    strays = [k for k in instance.get_dynamic_partitions(DOCUMENTS) if not _active(home.store.manifest(k))]
+    forget(instance, strays)
+    return strays
+
+
+def _active(manifest: Manifest | None) -> bool:
+    return manifest is not None and manifest.retired is None
 
 
 def unreported(instance: DagsterInstance, manifests: Collection[Manifest]) -> dict[str, list[str]]:
@@ -92,26 +95,6 @@ def unreported(instance: DagsterInstance, manifests: Collection[Manifest]) -> di
     return out
 
 
-def look_at_sources(home: Home, sources: Iterable[str] = ()) -> Looked:
-    """Register what is new or changed in the sources (default: those the home remembers).
-
-    One that cannot be listed does not keep the others from being looked at. Raises ConfigError
-    where there is none to look at.
-    """
-    chosen = [Path(s).expanduser() for s in sources] or home.sources()
-    if not chosen:
-        raise ConfigError(
-            "this home remembers no source yet: name one under `sources`, or start with `drac run SOURCE`"
-        )
-    looked = Looked()
-    for source in chosen:
-        try:
-            looked.found.append(find_work(home, source, home.config))
-        except DracError as e:
-            looked.unreachable[str(source)] = str(e)
-    return looked
-
-
 def documents_to_refresh(
     instance: DagsterInstance,
     home: Home,
@@ -121,17 +104,25 @@ def documents_to_refresh(
     force: bool,
     look: bool,
     sources: Sequence[str] = (),
+    automatic: bool = False,
 ) -> Refresh:
     """The documents and stages that a run without partitions has to bring up to date.
 
     With `keys` just these; without, every document of the home, after a look at the sources
-    if `look` says so. Raises ConfigError for a key that the home does not know.
+    if `look` says so: then documents that left them are retired, and with `automatic` failed ones
+    wait as the retry policy says. Raises ConfigError for a key that the home does not know.
     """
     out = Refresh()
+    waiting: Collection[str] = ()
     if not keys and look:
-        looked = look_at_sources(home, sources)
-        out.unreachable = looked.unreachable
-        out.failed = [source_failure(home.store, k, e) for k, e in looked.unreadable.items()]
+        settle = home.config.refresh.settle_seconds if automatic else 0.0
+        looked = look_at_sources(home, sources, settle_seconds=settle)
+        waiting = due_documents(home, looked).waiting if automatic else ()
+        out.unreachable, out.refused = looked.unreachable, looked.refused
+        out.retired = retire_documents(instance, home, looked.retire)
+        out.failed = [
+            source_failure(home.store, k, e) for k, e in looked.unreadable.items() if k not in waiting
+        ]
     manifests = {m.document_key: m for m in _manifests(home, keys)}
     if missing := set(keys) - set(manifests):
         raise ConfigError(f"not in this home: {', '.join(sorted(missing)[:5])}; see `drac status`")
@@ -140,8 +131,8 @@ def documents_to_refresh(
             manifests[key] = refresh_source(home.store, key, trust_times=True)
         except DocumentError as e:
             out.failed.append(source_failure(home.store, key, e))
-    for outcome in out.failed:
-        manifests.pop(outcome.key, None)
+    for key in [*waiting, *(o.key for o in out.failed)]:
+        manifests.pop(key, None)
     register(instance, manifests.values())
     silent = unreported(instance, manifests.values())
     for key, m in sorted(manifests.items()):

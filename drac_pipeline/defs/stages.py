@@ -77,6 +77,11 @@ class DocumentsConfig(Config):
         default=[], description="Stages to bring up to date, such as chunk_plan; empty: all selected ones."
     )
     force: bool = Field(default=False, description="Run the stages even where nothing has changed.")
+    automatic: bool = Field(
+        default=False,
+        description="With `documents` empty: leave out failed ones that the retry policy lets wait, and files"
+        " that may still be written. Set by the sensor and the schedule.",
+    )
     sources: list[str] = Field(
         default=[],
         description="Folders or files to look at where `documents` is empty; empty: those of earlier runs.",
@@ -155,6 +160,10 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         yield from write_together(context, [failure_observation(o) for o in failed])
         for source, why in refresh.unreachable.items():
             context.log.error(f"source {source}: {why}")
+        for why in refresh.refused:
+            context.log.error(why)
+        if refresh.retired:
+            context.log.info(f"{len(refresh.retired)} documents retired: {', '.join(refresh.retired[:20])}")
         buffer: list[DocumentOutcome] = []
         flushed = time.monotonic()
         context.log.info(f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
@@ -169,8 +178,8 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
                     yield from write_outcomes(context, opened, buffer)
                     buffer, flushed = [], time.monotonic()
         yield from write_outcomes(context, opened, buffer)
-        if failed or refresh.unreachable:
-            raise _failure(failed, refresh.unreachable)
+        if failed or refresh.unreachable or refresh.refused:
+            raise _failure(failed, refresh.unreachable, refresh.refused)
 
     return stage_assets
 
@@ -219,6 +228,7 @@ def _refresh(
             force=config.force,
             look=STAGES[0].name in stages,
             sources=config.sources,
+            automatic=config.automatic,
         )
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
@@ -231,7 +241,9 @@ def _refresh(
     return refresh
 
 
-def _failure(failed: Sequence[DocumentOutcome], unreachable: Mapping[str, str]) -> Failure:
+def _failure(
+    failed: Sequence[DocumentOutcome], unreachable: Mapping[str, str], refused: Sequence[str]
+) -> Failure:
     metadata: dict[str, MetadataValue] = {}
     told = []
     if failed:
@@ -240,6 +252,7 @@ def _failure(failed: Sequence[DocumentOutcome], unreachable: Mapping[str, str]) 
     if unreachable:
         told.append(f"{len(unreachable)} sources could not be looked at")
         metadata["sources"] = MetadataValue.md("\n".join(f"- {s}: {r}" for s, r in unreachable.items()))
+    told.extend(refused)
     first = f" ({_failure_line(failed[0])})" if failed else ""
     return Failure(
         f"{' and '.join(told)}; the others are done{first}", metadata=metadata, allow_retries=False

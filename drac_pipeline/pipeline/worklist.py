@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import DocumentError, DracError, SourceChanged
-from drac_pipeline.model import SourceDocument
 from drac_pipeline.pipeline.freshness import StageState, document_states, stages_to_run
 from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, now
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
-from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.sources.folder import FolderSource, SourceEntry
+from drac_pipeline.sources.settling import young
 from drac_pipeline.store import FailureRecord, Home, Manifest, SourceRecord, Store
 from drac_pipeline.store.manifest import path_text
 
 SOURCE_STAGE = "source_document"  # where a failure happened that came before the first stage
+NAMELESS = frozenset({"normalized_pdf", "page_images", "markdown", "elements"})  # hold no document key
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A document and the stages it needs. `change` is new, changed, moved or unchanged."""
+    """A document and the stages it needs. `change` is new, changed, renamed, moved (the source lies
+    elsewhere), touched (another time stamp, the same bytes), returned (after it was retired) or
+    unchanged."""
 
     key: str
     change: str
     stages: list[str]
     states: dict[str, StageState]
+    manifest: Manifest
 
     @property
     def reason(self) -> str:
         """Why, in words: the first stage that is not fresh says it."""
-        if self.change in ("new", "changed"):
+        if self.change in ("new", "changed", "renamed", "returned"):
             return f"{self.change} in the source"
         first = self.states[self.stages[0]] if self.stages else None
         return f"{self.stages[0]}: {first.reason}" if first else ""
@@ -44,8 +51,11 @@ class WorkList:
 
     `keys` are its documents; `work` holds those that need something and `unchanged` counts
     those that do not; `unreadable` are files that could not be read and why; `skipped` are
-    paths passed over that deserve a word; `gone` are keys of this source that the home knows
-    and the source no longer has.
+    paths passed over that deserve a word; `settling` are files that may still be written, to be
+    looked at again; `changes` counts new, changed, renamed, touched … documents. `gone` are keys of
+    this source that the home knows and the source no longer has, `excluded` those of them whose
+    file is there and left out by the settings, `renamed` maps a new key to the gone one whose
+    bytes it has. What lies below a folder that cannot be read is in none of these.
     """
 
     source: Path
@@ -54,7 +64,11 @@ class WorkList:
     unchanged: int = 0
     unreadable: dict[str, DocumentError] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    settling: list[str] = field(default_factory=list)
+    changes: Counter[str] = field(default_factory=Counter)
     gone: list[str] = field(default_factory=list)
+    excluded: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_documents(self) -> int:
@@ -63,68 +77,158 @@ class WorkList:
 
 
 def find_work(
-    home: Home, source: Path, config: DracConfig, on_document: Callable[[str], None] | None = None
+    home: Home,
+    source: Path,
+    config: DracConfig,
+    on_document: Callable[[str], None] | None = None,
+    *,
+    settle_seconds: float = 0.0,
+    dry: bool = False,
 ) -> WorkList:
     """Look at every document under `source` and register what is new or changed in the store.
 
-    Fingerprints of files whose size and times are as before come from the home's cache.
-    Raises ConfigError where the source cannot be listed, DracError where a key already
-    means a document of another source that is still there.
+    Fingerprints of files whose size and times are as before come from the home's cache. New or
+    changed files younger than `settle_seconds` are left for later. `dry` only looks: nothing is
+    registered, and nothing written but the cache. Raises ConfigError where the source cannot be
+    listed, DracError where a key already means a document of another source that is still there.
     """
-    with FingerprintCache(home.fingerprint_cache) as cache:
+    with _cache(home, dry) as cache:
         folder = FolderSource(source, config.source, cache)
         entries = folder.list()
         skipped = [f"{s.path}: {s.reason}" for s in folder.skipped]
         found = WorkList(folder.root, keys=[e.key for e in entries], skipped=skipped)
-        known = {m.document_key: m for m in home.store.manifests()}
+        known = {m.document_key: m for m in home.store.manifests(retired=True)}
         _refuse_collisions(folder.root, found.keys, known)
-        home.remember_source(source)
+        if not dry:
+            home.remember_source(source)
+        left = _left(folder, found, known)
+        looker = _Looker(home.store, folder, config, dry, {m.source.fingerprint: m for m in left})
+        too_young = {e.key for e in young(entries, settle_seconds)}
         for entry in entries:
             if on_document:
                 on_document(entry.key)
+            manifest = known.get(entry.key)
+            if entry.key in too_young and not (manifest and _as_recorded(manifest, entry)):
+                found.settling.append(entry.key)
+                continue
             try:
-                document = folder.fingerprint(entry)
+                work = looker.look(entry, manifest)
             except DocumentError as e:
                 found.unreadable[entry.key] = e
                 continue
-            work = _work(home.store, folder.root, document, known.get(entry.key), config)
+            found.changes[work.change] += 1
             if work.stages:
                 found.work.append(work)
             else:
                 found.unchanged += 1
-    listed = set(found.keys)
-    if not folder.is_single_file:
-        root = path_text(folder.root)
-        found.gone = sorted(k for k, m in known.items() if k not in listed and m.source.root == root)
+        found.renamed = looker.renamed
+    found.gone = sorted(m.document_key for m in left if m.retired is None)
     return found
 
 
-def _work(
-    store: Store, root: Path, document: SourceDocument, manifest: Manifest | None, config: DracConfig
-) -> Work:
-    record = SourceRecord.of(root, document)
-    if manifest is None:
-        change = "new"
-        manifest = store.update_manifest(
-            document.key, lambda m: m or Manifest(document_key=document.key, source=record)
-        )
-    elif manifest.source != record or _failed_at_source(manifest):
-        if manifest.source.fingerprint != record.fingerprint:
-            change = "changed"
+@contextlib.contextmanager
+def _cache(home: Home, dry: bool) -> Iterator[FingerprintCache]:
+    """The home's cache of fingerprints; one to throw away where a dry look would make the home."""
+    with contextlib.ExitStack() as stack:
+        path = home.fingerprint_cache
+        if dry and not home.path.exists():
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / path.name
+        yield stack.enter_context(FingerprintCache(path))
+
+
+def _left(folder: FolderSource, found: WorkList, known: dict[str, Manifest]) -> list[Manifest]:
+    """The documents that this source had and has no more, retired ones included."""
+    if folder.is_single_file:
+        return []
+    listed, root = set(found.keys), path_text(folder.root)
+    blocked = [s.path for s in folder.skipped if s.unreadable]
+    out = []
+    for key, m in known.items():
+        if key in listed or m.source.root != root:
+            continue
+        path = m.source.local_path
+        if any(path.is_relative_to(b) for b in blocked):
+            continue  # nobody can say
+        if m.retired is None and os.path.lexists(path):
+            found.excluded.add(key)
+        out.append(m)
+    return out
+
+
+class _Looker:
+    """Takes in one document of a listing after another."""
+
+    def __init__(
+        self, store: Store, folder: FolderSource, config: DracConfig, dry: bool, left: dict[str, Manifest]
+    ) -> None:
+        self.store, self.folder, self.config, self.dry = store, folder, config, dry
+        self.left = left  # by fingerprint: those that a new key may be the new name of
+        self.renamed: dict[str, str] = {}
+
+    def look(self, entry: SourceEntry, manifest: Manifest | None) -> Work:
+        """What the document needs; registers what is news unless `dry`."""
+        document = self.folder.fingerprint(entry)
+        record = SourceRecord.of(self.folder.root, document)
+        key = document.key
+        if manifest is None:
+            change, manifest = self._new(key, record)
+            if self.dry and change == "renamed":
+                return self._would_adopt(key, manifest)
+        elif manifest.source != record or manifest.retired or _failed_at_source(manifest):
+            change = _change(manifest, record)
+            if self.dry:
+                manifest = _with_source(manifest, key, record)
+            else:
+                manifest = self.store.update_manifest(key, lambda m: _with_source(m, key, record))
         else:
-            change = "moved" if manifest.source != record else "unchanged"
-        manifest = store.update_manifest(document.key, lambda m: _with_source(m, document.key, record))
-    else:
-        change = "unchanged"
-    states = document_states(store, manifest, config)
-    return Work(document.key, change, stages_to_run(states), states)
+            change = "unchanged"
+        states = document_states(self.store, manifest, self.config)
+        return Work(key, change, stages_to_run(states), states, manifest)
+
+    def _new(self, key: str, record: SourceRecord) -> tuple[str, Manifest]:
+        manifest = Manifest(document_key=key, source=record)
+        old = self.left.get(record.fingerprint)
+        # what the file is called bears on how it is read, so only the same kind of name carries over
+        if old and PurePosixPath(old.document_key).suffix.lower() == PurePosixPath(key).suffix.lower():
+            del self.left[record.fingerprint]
+            self.renamed[key] = old.document_key
+            if self.dry:
+                return "renamed", manifest
+            return "renamed", self.store.adopt(old.document_key, manifest, NAMELESS)
+        if not self.dry:
+            manifest = self.store.update_manifest(key, lambda m: m or manifest)
+        return "new", manifest
+
+    def _would_adopt(self, key: str, manifest: Manifest) -> Work:
+        """What a renamed document would need once the outputs of its old name are its own."""
+        old = self.store.manifest(self.renamed[key])
+        states = document_states(self.store, old or manifest, self.config)
+        due = set(stages_to_run(states)) | (states.keys() - NAMELESS)
+        return Work(key, "renamed", [n for n in states if n in due], states, manifest)
+
+
+def _change(manifest: Manifest, record: SourceRecord) -> str:
+    known = manifest.source
+    if manifest.retired:
+        return "returned" if known.fingerprint == record.fingerprint else "changed"
+    if known.fingerprint != record.fingerprint:
+        return "changed"
+    if (known.root, known.path) != (record.root, record.path):
+        return "moved"
+    return "touched" if known != record else "unchanged"
+
+
+def _as_recorded(manifest: Manifest, entry: SourceEntry) -> bool:
+    known = manifest.source
+    same = known.size == entry.size and abs(known.modified - entry.mtime_ns / 1e9) < 1e-5
+    return same and not manifest.retired
 
 
 def _with_source(manifest: Manifest | None, key: str, source: SourceRecord) -> Manifest:
     if manifest is None:
         return Manifest(document_key=key, source=source)
     failure = None if _failed_at_source(manifest) else manifest.failure
-    return manifest.model_copy(update={"source": source, "failure": failure})
+    return manifest.model_copy(update={"source": source, "failure": failure, "retired": None})
 
 
 def _failed_at_source(manifest: Manifest) -> bool:
@@ -159,10 +263,17 @@ def refresh_source(store: Store, key: str, *, trust_times: bool = False) -> Mani
 
 def source_failure(store: Store, key: str, error: DocumentError) -> DocumentOutcome:
     """The outcome of a document whose file could not be taken in; recorded in its manifest."""
-    failure = FailureRecord(
-        stage=SOURCE_STAGE, kind=error.kind, cause=error.cause, remedy=error.remedy, at=now()
-    )
     manifest = store.manifest(key)
+    before = manifest.failure if manifest else None
+    again = before is not None and (before.stage, before.kind) == (SOURCE_STAGE, error.kind)
+    failure = FailureRecord(
+        stage=SOURCE_STAGE,
+        kind=error.kind,
+        cause=error.cause,
+        remedy=error.remedy,
+        at=now(),
+        attempts=before.attempts + 1 if before and again else 1,
+    )
     if manifest is not None:
         store.update_manifest(key, lambda m: (m or manifest).model_copy(update={"failure": failure}))
     return DocumentOutcome(key, [StageOutcome(SOURCE_STAGE, "failed", failure=failure)])

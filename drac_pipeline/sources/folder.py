@@ -17,7 +17,12 @@ from drac_pipeline.model import SourceDocument
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.sources.keys import document_key
 
-_IGNORED_NAMES = re.compile(r"\.|~\$|(?:Thumbs\.db|desktop\.ini)\Z", re.IGNORECASE)
+# hidden files, lock files of office programs, and what browsers and copying programs call a file
+# that is not whole yet
+_IGNORED_NAMES = re.compile(
+    r"\.|~\$|(?:Thumbs\.db|desktop\.ini)\Z|.*\.(?:part|partial|crdownload|download|filepart|tmp)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Skipped:
 
     path: Path
     reason: str
+    unreadable: bool = False  # a folder of which nobody can say what it holds
 
 
 class FolderSource:
@@ -107,7 +113,7 @@ class FolderSource:
             here = folder.stat()
             found = sorted(os.scandir(folder), key=lambda e: e.name)
         except OSError as e:
-            self.skipped.append(Skipped(folder, f"cannot be read: {e.strerror}"))
+            self.skipped.append(Skipped(folder, f"cannot be read: {e.strerror}", unreadable=True))
             return
         me = (here.st_dev, here.st_ino)
         if me in parents:
@@ -128,7 +134,7 @@ class FolderSource:
                     continue
                 stat = item.stat()
             except OSError as e:
-                self.skipped.append(Skipped(path, f"cannot be read: {e.strerror}"))
+                self.skipped.append(Skipped(path, f"cannot be read: {e.strerror}", unreadable=True))
                 continue
             if stat_module.S_ISREG(stat.st_mode):
                 yield self._entry(path, f"{prefix}{item.name}", stat)

@@ -5,6 +5,7 @@ from drac_pipeline.store.manifest import (
     MANIFEST_SCHEMA_VERSION,
     FailureRecord,
     Manifest,
+    RetiredRecord,
     SourceRecord,
     StageRecord,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "FailureRecord",
     "Home",
     "Manifest",
+    "RetiredRecord",
     "SourceRecord",
     "StageRecord",
     "Store",

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from drac_pipeline.model import SourceDocument
 
-MANIFEST_SCHEMA_VERSION = 1
+MANIFEST_SCHEMA_VERSION = 2  # 2: retired documents
 
 
 class _Record(BaseModel):
@@ -89,15 +89,25 @@ class FailureRecord(_Record):
     code_version: str = ""
 
 
+class RetiredRecord(_Record):
+    """That a document has left its source: when that was seen, why it counts as gone (`removed`,
+    `excluded` by the settings, `renamed to …`), and when its artifacts may be deleted."""
+
+    at: str
+    reason: str
+    delete_at: str
+
+
 class Manifest(_Record):
     """Everything known of one document; replaced as a whole, so that a reader sees a
-    state that once was true."""
+    state that once was true. A retired document is in no export, index or partition list."""
 
     schema_version: int = MANIFEST_SCHEMA_VERSION
     document_key: str
     source: SourceRecord
     stages: dict[str, StageRecord] = Field(default_factory=dict)
     failure: FailureRecord | None = None
+    retired: RetiredRecord | None = None
 
 
 def path_text(path: Path) -> str:

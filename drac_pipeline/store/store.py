@@ -18,7 +18,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -57,11 +57,11 @@ class Store:
         """
         return self._read_manifest(self.document_dir(key) / MANIFEST_FILE)
 
-    def manifests(self) -> Iterator[Manifest]:
-        """All manifests, in no particular order."""
+    def manifests(self, *, retired: bool = False) -> Iterator[Manifest]:
+        """All manifests, in no particular order; those of retired documents only if asked for."""
         for path in (self.root / "documents").glob("*/*/" + MANIFEST_FILE):
             found = self._read_manifest(path)
-            if found is not None:
+            if found is not None and (retired or found.retired is None):
                 yield found
 
     def update_manifest(self, key: str, change: Callable[[Manifest | None], Manifest]) -> Manifest:
@@ -70,6 +70,37 @@ class Store:
             new = change(self.manifest(key))
             self._write_manifest(key, new)
             return new
+
+    def forget(self, key: str) -> None:
+        """Delete everything of the document. What runs on it now ends first."""
+        folder = self.document_dir(key)
+        if not folder.is_dir():
+            return
+        with self.working_on(key), self._locked(key):
+            (folder / MANIFEST_FILE).unlink(missing_ok=True)  # first: without it nothing else counts
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def adopt(self, old: str, new: Manifest, stages: Collection[str]) -> Manifest:
+        """Register `new` with the outputs of `stages` that document `old` has, which keeps them too.
+
+        The files are linked where the file system can, else copied; the manifest comes last.
+        """
+        with self.working_on(old):
+            source = self.manifest(old)
+            kept = {n: r for n, r in source.stages.items() if n in stages} if source else {}
+            kept = {n: r for n, r in kept.items() if self.has_files(old, n, r)}
+            with self._locked(new.document_key):
+                for name, record in kept.items():
+                    target = self.document_dir(new.document_key) / name / record.version
+                    if target.exists():
+                        shutil.rmtree(target)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copytree(
+                        self.document_dir(old) / name / record.version, target, copy_function=_link_or_copy
+                    )
+                manifest = new.model_copy(update={"stages": kept})
+                self._write_manifest(new.document_key, manifest)
+                return manifest
 
     def _read_manifest(self, path: Path) -> Manifest | None:
         try:
@@ -90,6 +121,7 @@ class Store:
         return manifest
 
     def _write_manifest(self, key: str, manifest: Manifest) -> None:
+        manifest = manifest.model_copy(update={"schema_version": MANIFEST_SCHEMA_VERSION})
         folder = self.document_dir(key)
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f"{_TEMPORARY}{uuid.uuid4().hex}"
@@ -182,3 +214,11 @@ class Store:
         if not path.is_file():
             raise ArtifactMissing(f"{key}: {stage}/{name} is gone from the store; run `drac run` again")
         return path
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    """Outputs are never changed in place, so two documents may share the bytes."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

@@ -90,7 +90,7 @@ def test_keys_that_differ_only_in_case_or_slashes_have_their_own_folders(tmp_pat
 def test_a_manifest_of_a_newer_release_is_refused(tmp_path):
     store = registered(tmp_path)
     path = store.document_dir("a.pdf") / "manifest.json"
-    path.write_text(path.read_text().replace('"schema_version": 1', '"schema_version": 99'))
+    path.write_text(path.read_text().replace('"schema_version": 2', '"schema_version": 99'))
     with pytest.raises(DracError, match="newer release"):
         store.manifest("a.pdf")
 

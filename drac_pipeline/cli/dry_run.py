@@ -1,0 +1,89 @@
+"""`drac run --dry-run`: documents times stages, with reasons and the cost a model would have."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from drac_pipeline.cli.estimate import measure
+from drac_pipeline.config import DracConfig
+from drac_pipeline.errors import DocumentError, explain
+from drac_pipeline.llm.estimate import Estimate, estimate
+from drac_pipeline.llm.prices import PROVIDERS, Prices
+from drac_pipeline.pipeline import STAGES, Work
+from drac_pipeline.pipeline.removal import Removals
+from drac_pipeline.pipeline.worklist import WorkList
+from drac_pipeline.store import Home
+
+MOST_ROWS = 200
+
+
+def print_dry_run(
+    console: Console, home: Home, found: WorkList, decided: Removals, everything: bool = False
+) -> None:
+    """What a run would do, one line a document: the change, the stages, why, and the estimated cost."""
+    config = home.config
+    money = config.converts_by_model or config.plans_by_model
+    total = Estimate()
+    table = Table(title="A run would do", title_justify="left")
+    table.add_column("document", overflow="fold")
+    table.add_column("change")
+    table.add_column("stages", overflow="fold")
+    table.add_column("why", overflow="fold")
+    if money:
+        table.add_column("USD", justify="right")
+    shown = found.work if everything else found.work[:MOST_ROWS]
+    for work in found.work:
+        cost = _estimate(home, config, work) if money else Estimate()
+        total += cost
+        if work in shown:
+            cells = [escape(work.key), work.change, _stages(work), escape(_why(work))]
+            table.add_row(*cells, *([f"{cost.usd:.4f}"] if money else []))
+    if len(found.work) > len(shown):
+        table.add_row(f"… and {len(found.work) - len(shown)} more (--all lists them)")
+    if found.work:
+        console.print(table)
+    for key, reason in sorted(decided.retire.items()):
+        console.print(f"retired: {escape(key)} ({escape(reason)})")
+    if decided.refused:
+        console.print(f"[yellow]{escape(decided.refused)}[/]")
+    for key, error in sorted(found.unreadable.items()):
+        console.print(
+            f"[red]failed:[/] {escape(key)}: {escape(explain(error.kind, error.cause, error.remedy))}"
+        )
+    for key in found.settling:
+        console.print(f"waits: {escape(key)} may still be written")
+    stages = sum(len(w.stages) for w in found.work)
+    told = f"{len(found.work)} documents, {stages} stages to run, {found.unchanged} unchanged"
+    told += f", {len(decided.retire)} to retire" if decided.retire else ""
+    told += f", about ${total.usd:.4f} for {total.calls} model calls" if money else ", no model call"
+    console.print(f"dry run: {told}; nothing was done")
+
+
+def _stages(work: Work) -> str:
+    return "all" if len(work.stages) == len(STAGES) else ", ".join(work.stages)
+
+
+def _why(work: Work) -> str:
+    failure = work.manifest.failure
+    if failure is not None and work.change == "unchanged":
+        return f"failed at {failure.stage}: {failure.cause}"
+    return work.reason
+
+
+def _estimate(home: Home, config: DracConfig, work: Work) -> Estimate:
+    """What the stages that a model serves would cost; nothing where the file cannot be measured."""
+    converts = config.converts_by_model and "markdown" in work.stages
+    plans = config.plans_by_model and "chunk_plan" in work.stages
+    if not converts and not plans:
+        return Estimate()
+    source = work.manifest.source
+    try:
+        pages, wanted, chars = measure(
+            source.local_path, source.size, "auto" if config.convert.mode == "auto" else "model"
+        )
+    except (DocumentError, OSError):
+        return Estimate()
+    prices = Prices(home.path, config.model.price_provider or PROVIDERS[config.model.provider])
+    return estimate(pages, wanted if converts else 0, chars, config.model, prices, plan=plans)

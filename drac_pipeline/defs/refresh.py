@@ -1,0 +1,190 @@
+"""The one way in for automatic work: a sensor and a schedule that launch one run for what is due.
+
+Both look at the sources in the same way; `[refresh] trigger` says which one is on. A tick while a
+run of these documents is unfinished is skipped: changes gather, and the next tick takes them all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster import (
+    DagsterInstance,
+    DagsterRunStatus,
+    DefaultScheduleStatus,
+    DefaultSensorStatus,
+    RunConfig,
+    RunRequest,
+    RunsFilter,
+    ScheduleDefinition,
+    ScheduleEvaluationContext,
+    SensorDefinition,
+    SensorEvaluationContext,
+    SensorResult,
+    SkipReason,
+    schedule,
+    sensor,
+)
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.defs.jobs import ingest
+from drac_pipeline.defs.register import drop_strays, register
+from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.defs.retire import retire_documents
+from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.pipeline.look import Due, Looked, due_documents, look_at_sources, signature
+from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.store import Home
+
+MOST_KEYS = 500  # named in a run's config; more, and the run looks for itself
+MOST_DOCUMENTS = 5_000  # looked at in a tick, which Dagster stops after a minute
+FULL_LOOK_SECONDS = 3_600  # for what no listing shows, such as outputs deleted from the store
+_UNFINISHED = [
+    DagsterRunStatus.QUEUED,
+    DagsterRunStatus.NOT_STARTED,
+    DagsterRunStatus.STARTING,
+    DagsterRunStatus.STARTED,
+    DagsterRunStatus.CANCELING,
+]
+_JOBS = (ingest.name, "replan", "__ASSET_JOB")
+
+
+@dataclass
+class Tick:
+    """What a look comes to: a run to launch (`run`), or why there is none (`skip`); lines for the
+    tick's log; and the cursor for the next one."""
+
+    run: RunRequest | None = None
+    skip: str = ""
+    log: list[str] = field(default_factory=list)
+    cursor: str = ""
+
+
+def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: str | None = None) -> Tick:
+    """Look at the home's sources, retire what left them, and ask for one run of what is due."""
+    state: dict[str, Any] = json.loads(cursor) if cursor else {}
+    if unfinished := _unfinished_run(instance):
+        return Tick(skip=f"run {unfinished} is not finished; changes wait for its end", cursor=cursor or "")
+    if not home.sources():
+        return Tick(skip="this home has no source yet; `drac run SOURCE` gives it one", cursor=cursor or "")
+    seen = signature(home)
+    if state.get("seen") == seen and time.time() < state.get("until", 0):
+        return Tick(skip="nothing has changed in the sources or the settings", cursor=cursor or "")
+    tags = {"drac/trigger": trigger}
+    if _many(home):
+        run = RunRequest(run_config=_run_config(automatic=True), tags=tags)
+        if state.get("asked") == seen and time.time() < state.get("until", 0):
+            return Tick(skip="nothing has changed since the last run looked", cursor=cursor or "")
+        asked = {"asked": seen, "until": time.time() + max(60.0, home.config.refresh.retry_minutes * 60)}
+        return Tick(run=run, log=["the run looks at the sources itself"], cursor=json.dumps(asked))
+    looked = look_at_sources(home, settle_seconds=home.config.refresh.settle_seconds)
+    register(instance, list(home.store.manifests()))
+    retired = retire_documents(instance, home, looked.retire)
+    drop_strays(instance, home)
+    due = due_documents(home, looked)
+    log = _log(looked, due, retired)
+    if not due.documents:
+        quiet = not looked.settling and not looked.unreachable
+        cursor = json.dumps({"seen": seen, "until": _until(due)}) if quiet else ""
+        skip = f"{sum(f.n_documents for f in looked.found)} documents, none is due"
+        return Tick(skip="; ".join([skip, *looked.refused]), log=log, cursor=cursor)
+    asked = hashlib.sha256(json.dumps([seen, sorted(due.documents)]).encode()).hexdigest()
+    times = state.get("times", 0) + 1 if state.get("ask") == asked else 1
+    if times > 1 and time.time() < state.get("again", 0):
+        told = f"the same {len(due.documents)} documents as before are due: their last run gave nothing"
+        return Tick(skip=f"{told}; they wait a while", log=log, cursor=cursor or "")
+    wait = home.config.refresh.retry_minutes * 60 * 2 ** min(times - 1, 8)
+    state = {"ask": asked, "times": times, "again": time.time() + wait}
+    keys = sorted(due.documents)
+    config = _run_config(keys) if len(keys) <= MOST_KEYS else _run_config(automatic=True)
+    tags["drac/documents"] = str(len(keys))
+    return Tick(run=RunRequest(run_config=config, tags=tags), log=log, cursor=json.dumps(state))
+
+
+def make_refresh_sensor(config: DracConfig) -> SensorDefinition:
+    """The sensor; running by itself where the settings say so."""
+    on = config.refresh.trigger == "sensor"
+
+    @sensor(
+        name="refresh_sensor",
+        job=ingest,
+        minimum_interval_seconds=config.refresh.every_seconds,
+        default_status=DefaultSensorStatus.RUNNING if on else DefaultSensorStatus.STOPPED,
+        description="Looks at the sources; launches one `ingest` run for the documents that are new, changed,"
+        " out of date or due for another try, and retires those that are gone.",
+    )
+    def refresh_sensor(context: SensorEvaluationContext, home: HomeResource) -> SensorResult:
+        tick = refresh_tick(context.instance, home.open(), "sensor", context.cursor)
+        for line in tick.log:
+            context.log.info(line)
+        requests = [tick.run] if tick.run else []
+        return SensorResult(requests, skip_reason=tick.skip or None, cursor=tick.cursor)
+
+    return refresh_sensor
+
+
+def make_refresh_schedule(config: DracConfig) -> ScheduleDefinition:
+    """The schedule; running by itself where the settings say so."""
+    on = config.refresh.trigger == "schedule"
+
+    @schedule(
+        name="refresh_schedule",
+        job=ingest,
+        cron_schedule=config.refresh.cron,
+        execution_timezone=config.refresh.timezone,
+        default_status=DefaultScheduleStatus.RUNNING if on else DefaultScheduleStatus.STOPPED,
+        description="What `refresh_sensor` does, at the times of `[refresh] cron`.",
+    )
+    def refresh_schedule(context: ScheduleEvaluationContext, home: HomeResource) -> RunRequest | SkipReason:
+        tick = refresh_tick(context.instance, home.open(), "schedule")
+        for line in tick.log:
+            context.log.info(line)
+        return tick.run or SkipReason(tick.skip)
+
+    return refresh_schedule
+
+
+def _unfinished_run(instance: DagsterInstance) -> str:
+    for name in _JOBS:
+        found = instance.get_runs(RunsFilter(job_name=name, statuses=_UNFINISHED), limit=1)
+        if found:
+            return found[0].run_id
+    return ""
+
+
+def _many(home: Home) -> bool:
+    """True where a look is too much for a tick."""
+    listed = 0
+    for source in home.sources():
+        try:
+            listed += len(FolderSource(source, home.config.source).list())
+        except ConfigError:
+            continue
+    return listed > MOST_DOCUMENTS
+
+
+def _run_config(keys: list[str] | None = None, *, automatic: bool = False) -> RunConfig:
+    return RunConfig(ops={OP_NAME: DocumentsConfig(documents=keys or [], automatic=automatic)})
+
+
+def _until(due: Due) -> float:
+    """When a look is due although nothing has changed."""
+    latest = time.time() + FULL_LOOK_SECONDS
+    return min(latest, due.next_at.timestamp()) if due.next_at else latest
+
+
+def _log(looked: Looked, due: Due, retired: list[str]) -> list[str]:
+    lines = [f"{key}: {reason}" for key, reason in sorted(due.documents.items())[:50]]
+    if len(due.documents) > 50:
+        lines.append(f"… and {len(due.documents) - 50} more documents")
+    lines += [f"{key}: waits, {r.reason}" for key, r in sorted(due.waiting.items())[:50]]
+    lines += [f"{key}: may still be written, looked at again" for key in looked.settling[:50]]
+    lines += [f"{key}: retired" for key in retired[:50]]
+    lines += [f"source {s}: {why}" for s, why in looked.unreachable.items()]
+    lines += [f"{k}: {e.cause}" for k, e in sorted(looked.unreadable.items())[:50]]
+    return lines + looked.refused

@@ -1,0 +1,60 @@
+"""Retire documents that left their source, and let Dagster know: no partition, no records, an event."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from dagster import AssetObservation, DagsterInstance, MetadataValue
+
+from drac_pipeline.defs.events import SOURCE_KEY, asset_key
+from drac_pipeline.defs.instance_events import forget_partitions, report_runless
+from drac_pipeline.defs.partitions import DOCUMENTS
+from drac_pipeline.pipeline import STAGES
+from drac_pipeline.pipeline.removal import delete_expired, retire
+from drac_pipeline.store import Home, Manifest
+
+MOST_EVENTS = 50
+
+
+def retire_documents(instance: DagsterInstance, home: Home, reasons: Mapping[str, str]) -> list[str]:
+    """Retire these documents (key to reason), delete retired ones whose time is over; gives the keys
+    that were retired. Each is an observation of `source_document`, as long as they are few."""
+    retired = retire(home, dict(reasons))
+    keys = [m.document_key for m in retired]
+    if keys:
+        forget(instance, keys)
+        report_runless(instance, [_observation(m) for m in retired[:MOST_EVENTS]])
+        if len(keys) > MOST_EVENTS:
+            rest = keys[MOST_EVENTS:]
+            told = AssetObservation(
+                SOURCE_KEY,
+                description=f"{len(rest)} more documents retired",
+                metadata={"documents": MetadataValue.json(rest)},
+            )
+            report_runless(instance, [told])
+    delete_expired(home)
+    return keys
+
+
+def forget(instance: DagsterInstance, keys: Collection[str]) -> None:
+    """Remove the partitions of these keys, and what Dagster has recorded of them."""
+    if not keys:
+        return
+    for key in set(instance.get_dynamic_partitions(DOCUMENTS)).intersection(keys):
+        instance.delete_dynamic_partition(DOCUMENTS, key)
+    forget_partitions(instance, [SOURCE_KEY, *(asset_key(s.name) for s in STAGES)], keys)
+
+
+def _observation(manifest: Manifest) -> AssetObservation:
+    retired = manifest.retired
+    assert retired is not None
+    return AssetObservation(
+        SOURCE_KEY,
+        description=f"retired: {manifest.document_key} ({retired.reason})",
+        metadata={
+            "document": manifest.document_key,
+            "reason": retired.reason,
+            "path": MetadataValue.path(manifest.source.path),
+            "artifacts deleted at": retired.delete_at,
+        },
+    )

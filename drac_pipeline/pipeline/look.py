@@ -1,0 +1,146 @@
+"""A look at all sources of a home: what is new, changed, gone, and what of it is due."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.errors import ConfigError, DocumentError, DracError
+from drac_pipeline.pipeline.removal import Removals, removals
+from drac_pipeline.pipeline.retry import Retry, retry
+from drac_pipeline.pipeline.stages import STAGES, code_version
+from drac_pipeline.pipeline.worklist import SOURCE_STAGE, Work, WorkList, find_work
+from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.store import Home
+
+
+@dataclass
+class Looked:
+    """What a look at the sources gave: a list per source, what that means for documents that are
+    gone, and the sources that could not be listed."""
+
+    found: list[WorkList] = field(default_factory=list)
+    removals: list[Removals] = field(default_factory=list)
+    unreachable: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def work(self) -> Iterator[Work]:
+        """Documents that need something."""
+        return (w for f in self.found for w in f.work)
+
+    @property
+    def unreadable(self) -> dict[str, DocumentError]:
+        """Documents whose file could not be read, and why."""
+        return {k: e for f in self.found for k, e in f.unreadable.items()}
+
+    @property
+    def retire(self) -> dict[str, str]:
+        """Documents to retire, and why each."""
+        return {k: reason for r in self.removals for k, reason in r.retire.items()}
+
+    @property
+    def refused(self) -> list[str]:
+        """Why documents that are gone were not retired."""
+        return [r.refused for r in self.removals if r.refused]
+
+    @property
+    def settling(self) -> list[str]:
+        """Files that may still be written."""
+        return [k for f in self.found for k in f.settling]
+
+
+def look_at_sources(
+    home: Home,
+    sources: Iterable[str | Path] = (),
+    *,
+    settle_seconds: float = 0.0,
+    confirmed: bool = False,
+    dry: bool = False,
+) -> Looked:
+    """Register what is new or changed in the sources (default: those the home remembers), unless `dry`.
+
+    One that cannot be listed does not keep the others from being looked at. `confirmed` says that
+    what is gone is meant to be. Raises ConfigError where there is no source to look at.
+    """
+    looked = Looked()
+    for source in _chosen(home, sources):
+        try:
+            found = find_work(home, source, home.config, settle_seconds=settle_seconds, dry=dry)
+        except DracError as e:
+            looked.unreachable[str(source)] = str(e)
+            continue
+        looked.found.append(found)
+        looked.removals.append(removals(found, home.config.refresh, confirmed=confirmed))
+    return looked
+
+
+@dataclass
+class Due:
+    """What a refresh that nobody asked for may do now: documents with the reason of each; those that
+    failed and wait; the first moment at which one of them is due."""
+
+    documents: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, Retry] = field(default_factory=dict)
+
+    @property
+    def next_at(self) -> datetime | None:
+        """When the first of those that wait is due; None where none ever is by itself."""
+        return min((r.at for r in self.waiting.values() if r.at), default=None)
+
+
+def due_documents(home: Home, looked: Looked, moment: datetime | None = None) -> Due:
+    """Which documents of a look are due at `moment` (default: now) by the retry policy."""
+    moment = moment or datetime.now(UTC)
+    out = Due()
+    for work in looked.work:
+        verdict = retry(work.manifest, home.config, moment)
+        if verdict.due:
+            out.documents[work.key] = verdict.reason or work.reason
+        else:
+            out.waiting[work.key] = verdict
+    for key, error in looked.unreadable.items():
+        manifest = home.store.manifest(key)
+        if manifest is None:
+            continue  # nothing is known of it but that it cannot be read: each look says so
+        failed = manifest.failure is not None and manifest.failure.stage == SOURCE_STAGE
+        verdict = retry(manifest, home.config, moment) if failed else Retry(True, error.cause)
+        if verdict.due:
+            out.documents[key] = verdict.reason
+        else:
+            out.waiting[key] = verdict
+    return out
+
+
+def signature(home: Home, sources: Iterable[str | Path] = ()) -> str:
+    """A digest of everything a look would see without opening a file: names, sizes and times in
+    the sources, the settings and the versions of the code. The same digest, the same finding."""
+    digest = hashlib.sha256()
+    for source in _chosen(home, sources):
+        digest.update(f"{source}\n".encode(errors="surrogateescape"))
+        try:
+            folder = FolderSource(source, home.config.source)
+            for e in folder.list():
+                digest.update(f"{e.key}\0{e.size}\0{e.mtime_ns}\n".encode())
+            for s in folder.skipped:
+                digest.update(f"{s.path}\0{s.reason}\n".encode(errors="surrogateescape"))
+        except DracError as e:
+            digest.update(str(e).encode(errors="surrogateescape"))
+    digest.update(_versions(home.config).encode())
+    return digest.hexdigest()
+
+
+def _versions(config: DracConfig) -> str:
+    return " ".join(code_version(s, config) for s in STAGES) + config.refresh.model_dump_json()
+
+
+def _chosen(home: Home, sources: Iterable[str | Path]) -> list[Path]:
+    chosen = [Path(s).expanduser() for s in sources] or home.sources()
+    if not chosen:
+        raise ConfigError(
+            "this home remembers no source yet: name one under `sources`, or start with `drac run SOURCE`"
+        )
+    return chosen

@@ -15,7 +15,6 @@ from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome, find_work
 from drac_pipeline.pipeline.progress import PageLines, PageProgress, listening, listening_to_pages
-from drac_pipeline.pipeline.progress import listening
 from drac_pipeline.pipeline.removal import removals
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.sources.folder import FolderSource

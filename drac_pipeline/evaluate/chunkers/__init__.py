@@ -1,0 +1,14 @@
+"""Ways of chunking under one interface: D-RAC and its rivals."""
+
+from drac_pipeline.evaluate.chunkers.protocol import Chunker, NotApplicable, Piece
+from drac_pipeline.evaluate.chunkers.registry import CHUNKERS, chunk_corpus, chunker, describe_chunkers
+
+__all__ = [
+    "CHUNKERS",
+    "Chunker",
+    "NotApplicable",
+    "Piece",
+    "chunk_corpus",
+    "chunker",
+    "describe_chunkers",
+]

@@ -347,6 +347,28 @@ class InspectConfig(_Settings):
     )
 
 
+class EvaluateConfig(_Settings):
+    """Questions and what answers them: `drac eval`."""
+
+    questions: str = Field(
+        default="", description="CSV of questions with supporting facts; relative to the home"
+    )
+    chunkers: list[str] = Field(
+        default=["drac", "fixed", "recursive", "headings", "wrac"],
+        description="what `--compare` compares: name or name:option=value,…",
+    )
+    embedders: list[str] = Field(
+        default=["home"],
+        description="`home`, `none`, or settings of [embed] changed: key=value,…",
+    )
+    threshold: float = Field(
+        default=0.6, gt=0, le=1, description="share of a fact's content words that supports it"
+    )
+    ndcg: Literal["retrieved", "full", "bench"] = Field(
+        default="retrieved", description="the ideal order that NDCG is held against"
+    )
+
+
 class DracConfig(_Settings):
     """All settings; the sections of `drac.toml` have these names."""
 
@@ -360,6 +382,7 @@ class DracConfig(_Settings):
     model: ModelConfig = ModelConfig()
     inspect: InspectConfig = InspectConfig()
     refresh: RefreshConfig = RefreshConfig()
+    evaluate: EvaluateConfig = EvaluateConfig()
 
     @property
     def converts_by_model(self) -> bool:

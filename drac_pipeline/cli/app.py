@@ -9,10 +9,12 @@ import warnings
 import typer
 
 from drac_pipeline import __version__
+from drac_pipeline.cli.benchmark import benchmark
 from drac_pipeline.cli.console import err
 from drac_pipeline.cli.costs import costs
 from drac_pipeline.cli.demo_model import demo_model
 from drac_pipeline.cli.estimate import estimate_command
+from drac_pipeline.cli.evaluate import eval_command
 from drac_pipeline.cli.export import export_app
 from drac_pipeline.cli.inspect import inspect
 from drac_pipeline.cli.plan import plan
@@ -40,6 +42,8 @@ app.command()(run)
 app.command()(plan)
 app.command()(status)
 app.command()(inspect)
+app.command("eval")(eval_command)
+app.command()(benchmark)
 app.command("estimate")(estimate_command)
 app.command()(costs)
 app.command("demo-model")(demo_model)

@@ -16,6 +16,7 @@ import numpy as np
 RESAMPLES = 10_000
 SEED = 20_250
 CONFIDENCE = 0.95
+ENOUGH = 20  # resamples of fewer questions know too little of what others would show
 _CELLS = 4_000_000
 
 

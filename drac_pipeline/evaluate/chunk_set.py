@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -106,7 +107,7 @@ def read_chunk_set(path: Path, name: str = "", organizations: Sequence[str] = ()
     return out
 
 
-def _read(path: Path) -> list[dict[str, object]]:
+def _read(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise ConfigError(f"{path}: no such file of chunks")
     if path.suffix in (".jsonl", ".ndjson"):

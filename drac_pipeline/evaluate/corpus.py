@@ -57,7 +57,7 @@ class CorpusDocument:
     def pdf_text(self) -> str:
         """The text that PyMuPDF reads from its PDF, pages joined by a line break."""
         with pymupdf.open(self.file("normalized_pdf", PDF_FILE)) as pdf:
-            return "\n".join(page.get_text() for page in pdf)
+            return "\n".join(str(page.get_text()) for page in pdf)
 
     @cached_property
     def markdown(self) -> str:

@@ -18,6 +18,10 @@ from drac_pipeline.evaluate.rankers import Ranker, rankings
 OVERALL = "overall"
 
 
+class MissingChunks(ConfigError):
+    """A chunk set has nothing of an organization that is asked about."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to judge: the share of a fact's words a chunk has to hold, and the rule of NDCG."""
@@ -63,7 +67,7 @@ def score(
 ) -> dict[str, list[QuestionResult]]:
     """By ranker the results of all questions, organization by organization.
 
-    Raises ConfigError where an organization that is asked about has no chunks.
+    Raises MissingChunks where an organization that is asked about has no chunks.
     """
     settings = settings or Settings()
     out: dict[str, list[QuestionResult]] = {}
@@ -74,7 +78,7 @@ def score(
         places = chunks.places(organization)
         if not places:
             there = ", ".join(sorted({o for o in chunks.organizations if o})) or "none"
-            raise ConfigError(
+            raise MissingChunks(
                 f"{chunks.name}: no chunks of {organization or 'the corpus'!r}; organizations with chunks:"
                 f" {there}. An organization is a folder of that name in the documents' keys."
             )
@@ -95,7 +99,7 @@ def _result(
     order: np.ndarray,
     shares: np.ndarray,
     supports: np.ndarray,
-    texts: Sequence[str],
+    texts: list[str],
     places: Sequence[int],
     settings: Settings,
 ) -> QuestionResult:

@@ -1,7 +1,7 @@
 """Ways of chunking under one interface: D-RAC and its rivals."""
 
 from drac_pipeline.evaluate.chunkers.protocol import Chunker, NotApplicable, Piece
-from drac_pipeline.evaluate.chunkers.registry import CHUNKERS, chunk_corpus, chunker, describe_chunkers
+from drac_pipeline.evaluate.chunkers.registry import CHUNKERS, chunk_corpus, chunker
 
 __all__ = [
     "CHUNKERS",
@@ -10,5 +10,4 @@ __all__ = [
     "Piece",
     "chunk_corpus",
     "chunker",
-    "describe_chunkers",
 ]

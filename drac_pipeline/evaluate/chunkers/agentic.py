@@ -25,7 +25,7 @@ class Agentic(Chunker):
     about: ClassVar[str] = "agentic: a model writes the chunks' texts; loaded from files, or asked now"
     reference: str = Field(
         default="",
-        description="file or folder of chunks made before: RAG-Multi-Corpus `parsed-chunks`, .parquet, .jsonl",
+        description="chunks made before: `parsed-chunks` of RAG-Multi-Corpus, .parquet or .jsonl",
     )
     by: Literal["", "model"] = Field(default="", description="`model`: the model of drac.toml writes them")
 
@@ -100,7 +100,9 @@ def _references(path: str) -> dict[str, dict[str, list[str]]]:
             made = read_chunk_set(file)
             rows = zip(made.documents, made.organizations, made.texts, strict=True)
             for document, organization, text in rows:
-                out.setdefault(plain_stem(document), {}).setdefault(organization or file.stem, []).append(text)
+                out.setdefault(plain_stem(document), {}).setdefault(organization or file.stem, []).append(
+                    text
+                )
             continue
         for name, texts in _records(file):
             out.setdefault(plain_stem(name), {}).setdefault(file.stem, []).extend(texts)

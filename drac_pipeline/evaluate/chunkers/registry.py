@@ -42,18 +42,6 @@ def chunker(spec: str) -> Chunker:
     return made
 
 
-def describe_chunkers() -> list[str]:
-    """A line for each way of chunking, with its options and their defaults."""
-    lines = []
-    for name, kind in CHUNKERS.items():
-        options = "; ".join(
-            f"{field}={value.default} ({value.description})" if value.default else f"{field}= ({value.description})"
-            for field, value in kind.model_fields.items()
-        )
-        lines.append(f"{name}: {kind.about}" + (f". Options: {options}" if options else ""))
-    return lines
-
-
 def chunk_corpus(
     way: Chunker,
     documents: Sequence[CorpusDocument],

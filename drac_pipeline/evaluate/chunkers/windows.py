@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from drac_pipeline.convert.markers import PAGE_COMMENT
 from drac_pipeline.errors import ConversionFailed
 from drac_pipeline.evaluate.chunkers.protocol import Chunker, Piece
 from drac_pipeline.evaluate.corpus import CorpusDocument
@@ -33,7 +34,7 @@ class _OverText(Chunker):
         return f"{self.kind} {self.size}/{self.overlap}" + (" md" if self.text == "markdown" else "")
 
     def _source(self, document: CorpusDocument) -> str:
-        text = document.pdf_text if self.text == "pdf" else document.markdown
+        text = document.pdf_text if self.text == "pdf" else PAGE_COMMENT.sub("", document.markdown)
         if not text.strip():
             raise ConversionFailed("PyMuPDF finds no text in its PDF (a scan?)")
         return text

@@ -1,0 +1,128 @@
+"""An evaluation from end to end: a home, questions, ways of chunking and rankers in; a report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.evaluate.bootstrap import RESAMPLES, SEED
+from drac_pipeline.evaluate.chunk_set import ChunkSet, read_chunk_set
+from drac_pipeline.evaluate.chunkers import Chunker, chunk_corpus, chunker
+from drac_pipeline.evaluate.corpus import CorpusDocument, corpus_documents
+from drac_pipeline.evaluate.evaluation import OURS, evaluate
+from drac_pipeline.evaluate.questions import load_questions
+from drac_pipeline.evaluate.rankers import Bm25, Ranker
+from drac_pipeline.evaluate.report import write_report
+from drac_pipeline.evaluate.scoring import Settings
+from drac_pipeline.evaluate.summary import WORST, question_records, summarize
+from drac_pipeline.pipeline import State, document_states
+from drac_pipeline.store import Home
+
+FOLDER = "evaluation"
+
+OnStep = Callable[[str, int, str], None]
+"""Called with the phase, its number of steps, and what was just done ("" at the phase's begin)."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to evaluate. Empty `questions` and `embedders` are as drac.toml says; `chunk_files` are more
+    chunk sets by name; `out` is the folder of the report (default: `evaluation` in the home)."""
+
+    questions: Path | None = None
+    chunkers: Sequence[str] = (OURS,)
+    chunk_files: dict[str, Path] = field(default_factory=dict)
+    embedders: Sequence[str] = ()
+    hybrid: bool = True
+    organizations: Sequence[str] = ()
+    rows_per_organization: int = 0
+    threshold: float | None = None
+    ndcg: str = ""
+    worst: int = WORST
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    out: Path | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """The report: its page, and all figures as `summarize` gives them."""
+
+    page: Path
+    summary: dict[str, Any]
+
+
+def run_evaluation(home: Home, wish: Wish, on_step: OnStep = lambda *_: None) -> Done:
+    """Chunk, rank, judge and report. Raises ConfigError for what no figure can come of."""
+    config = home.config.evaluate
+    path = wish.questions or _configured(home)
+    ways = [chunker(spec) for spec in dict.fromkeys(wish.chunkers)]
+    _distinct(ways)
+    asked = load_questions(path, wish.organizations, wish.rows_per_organization)
+    organizations = sorted({q.organization for q in asked.questions})
+    sets: list[ChunkSet] = []
+    notes = list(asked.notes)
+    if ways:
+        documents = corpus_documents(home, organizations)
+        notes += _staleness(home, documents)
+        for way in ways:
+            phase = f"Chunking, {way.label}"
+            on_step(phase, len(documents), "")
+            sets.append(chunk_corpus(way, documents, lambda key, phase=phase: on_step(phase, 0, key)))
+    sets += [read_chunk_set(file, name, organizations) for name, file in wish.chunk_files.items()]
+    settings = Settings(wish.threshold or config.threshold, wish.ndcg or config.ndcg)
+    rankers = _rankers(home, wish, on_step)
+    for s in sets:
+        on_step(f"Judging, {s.name}", len(asked.questions), "")
+    evaluation = evaluate(
+        sets,
+        asked.questions,
+        rankers,
+        hybrid=wish.hybrid,
+        settings=settings,
+        on_question=lambda name: on_step(f"Judging, {name}", 0, name),
+    )
+    summary = summarize(
+        evaluation,
+        source=str(path),
+        notes=notes,
+        settings=settings,
+        worst=wish.worst,
+        resamples=wish.resamples,
+        seed=wish.seed,
+    )
+    out = wish.out or home.path / FOLDER
+    return Done(write_report(out, summary, question_records(evaluation)), summary)
+
+
+def _rankers(home: Home, wish: Wish, on_step: OnStep) -> list[Ranker]:
+    return [Bm25()]
+
+
+def _configured(home: Home) -> Path:
+    named = home.config.evaluate.questions
+    if not named:
+        raise ConfigError(
+            "which questions? Name a CSV file, or set `questions` under [evaluate] in drac.toml"
+        )
+    return home.path / named
+
+
+def _distinct(ways: Sequence[Chunker]) -> None:
+    labels = [w.label for w in ways]
+    if twice := sorted({x for x in labels if labels.count(x) > 1}):
+        raise ConfigError(f"{twice[0]} is there twice, with options that its name does not show")
+
+
+def _staleness(home: Home, documents: Sequence[CorpusDocument]) -> list[str]:
+    """A note on chunks that would be made otherwise now."""
+    stale = 0
+    for d in documents:
+        states = document_states(home.store, d.manifest, home.config)
+        stale += "chunks" in d.manifest.stages and any(s.state is State.STALE for s in states.values())
+    if not stale:
+        return []
+    return [f"{stale} of {len(documents)} documents are stale (`drac status` says why); judged as they are"]

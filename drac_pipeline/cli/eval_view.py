@@ -51,7 +51,7 @@ def print_evaluation(done: Done) -> None:
             out.print(f"\n[bold]{documents} that {who} can chunk[/] · {_several(c['questions'], 'question')}")
         else:
             out.print(f"\n[bold]{_several(c['questions'], 'question')}[/]")
-        for ranker in c["rankers"]:
+        for ranker in [c["main_ranker"]] if c["confined_by"] else c["rankers"]:
             out.print(_table(c, ranker))
         for line in verdicts(c):
             out.print(f"  {escape(line)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dagster import Definitions, in_process_executor
 
 from drac_pipeline.config import DracConfig
+from drac_pipeline.defs.evaluation import evaluate_job, retrieval_evaluation
 from drac_pipeline.defs.jobs import ingest, register_documents, replan
 from drac_pipeline.defs.refresh import make_refresh_schedule, make_refresh_sensor
 from drac_pipeline.defs.resources import HomeResource
@@ -23,8 +24,8 @@ def _settings() -> DracConfig:
 
 _config = _settings()
 defs = Definitions(
-    assets=[make_stage_assets(_config)],
-    jobs=[ingest, replan, register_documents],
+    assets=[make_stage_assets(_config), retrieval_evaluation],
+    jobs=[ingest, replan, register_documents, evaluate_job],
     sensors=[make_refresh_sensor(_config)],
     schedules=[make_refresh_schedule(_config)],
     resources={"home": HomeResource()},

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from drac_pipeline.config import EmbedConfig
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.evaluate.bootstrap import RESAMPLES, SEED
 from drac_pipeline.evaluate.chunk_set import ChunkSet, read_chunk_set
@@ -14,14 +17,19 @@ from drac_pipeline.evaluate.chunkers import Chunker, chunk_corpus, chunker
 from drac_pipeline.evaluate.corpus import CorpusDocument, corpus_documents
 from drac_pipeline.evaluate.evaluation import OURS, evaluate
 from drac_pipeline.evaluate.questions import load_questions
-from drac_pipeline.evaluate.rankers import Bm25, Ranker
+from drac_pipeline.evaluate.rankers import Ranker, Vectors, Words
 from drac_pipeline.evaluate.report import write_report
 from drac_pipeline.evaluate.scoring import Settings
 from drac_pipeline.evaluate.summary import WORST, question_records, summarize
+from drac_pipeline.evaluate.vectors import KeptVectors
+from drac_pipeline.index import open_embedder
 from drac_pipeline.pipeline import State, document_states
 from drac_pipeline.store import Home
 
 FOLDER = "evaluation"
+VECTORS_FILE = "vectors.sqlite"
+HOME_EMBEDDER = "home"
+NO_EMBEDDER = "none"
 
 OnStep = Callable[[str, int, str], None]
 """Called with the phase, its number of steps, and what was just done ("" at the phase's begin)."""
@@ -74,7 +82,7 @@ def run_evaluation(home: Home, wish: Wish, on_step: OnStep = lambda *_: None) ->
             sets.append(chunk_corpus(way, documents, lambda key, phase=phase: on_step(phase, 0, key)))
     sets += [read_chunk_set(file, name, organizations) for name, file in wish.chunk_files.items()]
     settings = Settings(wish.threshold or config.threshold, wish.ndcg or config.ndcg)
-    rankers = _rankers(home, wish, on_step)
+    rankers = _rankers(home, wish, sets, organizations, on_step)
     for s in sets:
         on_step(f"Judging, {s.name}", len(asked.questions), "")
     evaluation = evaluate(
@@ -98,8 +106,50 @@ def run_evaluation(home: Home, wish: Wish, on_step: OnStep = lambda *_: None) ->
     return Done(write_report(out, summary, question_records(evaluation)), summary)
 
 
-def _rankers(home: Home, wish: Wish, on_step: OnStep) -> list[Ranker]:
-    return [Bm25()]
+def _rankers(
+    home: Home, wish: Wish, sets: Sequence[ChunkSet], organizations: Sequence[str], on_step: OnStep
+) -> list[Ranker]:
+    """Words, and vectors of each embedder, with the chunks embedded."""
+    rankers: list[Ranker] = [Words()]
+    texts = list({s.texts[i]: None for s in sets for o in organizations for i in s.places(o)})
+    for spec in dict.fromkeys(wish.embedders or home.config.evaluate.embedders):
+        if spec == NO_EMBEDDER:
+            continue
+        kept = KeptVectors(open_embedder(embed_settings(spec)), home.path / FOLDER / VECTORS_FILE)
+        label = kept.name if spec == HOME_EMBEDDER else f"{kept.name} {spec}"
+        missing = kept.missing(texts)
+        if missing:
+            phase = f"Embedding, {kept.name}"
+            on_step(phase, len(missing), "")
+
+            def done(n: int, phase: str = phase) -> None:
+                for _ in range(n):
+                    on_step(phase, 0, "chunks")
+
+            kept.make(missing, done)
+        rankers.append(Vectors(kept, label))
+    return rankers
+
+
+def embed_settings(spec: str) -> EmbedConfig:
+    """The settings of an embedder: `home`, or these with some changed, as key=value,key=value. Raises
+    ConfigError."""
+    settings = EmbedConfig()
+    if spec == HOME_EMBEDDER:
+        return settings
+    changed: dict[str, str] = {}
+    for part in filter(None, (p.strip() for p in spec.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"no such embedder: {spec!r}; name `{HOME_EMBEDDER}`, `{NO_EMBEDDER}` or key=value,key=value"
+            )
+        changed[key.strip()] = value.strip()
+    try:
+        return EmbedConfig.model_validate({**settings.model_dump(), **changed})
+    except ValidationError as e:
+        wrong = "; ".join(f"{'.'.join(map(str, x['loc']))}: {x['msg']}" for x in e.errors())
+        raise ConfigError(f"embedder {spec!r}: {wrong}") from e
 
 
 def _configured(home: Home) -> Path:

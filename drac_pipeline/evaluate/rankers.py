@@ -10,8 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
+from drac_pipeline.index import WordIndex, fuse
+
+WORDS = "BM25"
 HYBRID = "hybrid"
 _CELLS = 20_000_000  # scores held at once: 80 MB
+_FUSED = 1000  # places of each ranking that are fused
 
 Scores = Callable[[Sequence[str]], np.ndarray]
 
@@ -26,8 +30,8 @@ class Ranker(Protocol):
     def index(self, texts: Sequence[str]) -> Scores: ...
 
 
-class Embedder(Protocol):
-    """Texts to vectors of length 1, one a row, in the order of the texts."""
+class TextEmbedder(Protocol):
+    """What ranking by vectors needs of an embedder."""
 
     name: str
 
@@ -36,39 +40,25 @@ class Embedder(Protocol):
     def embed_queries(self, texts: list[str]) -> np.ndarray: ...
 
 
-class Bm25:
-    """Words by BM25 (Lucene's variant and its defaults, English stopwords)."""
+class Words:
+    """By words, as the index of the home ranks them."""
 
-    name = "BM25"
+    name = WORDS
     floor = 0.0
 
     def index(self, texts: Sequence[str]) -> Scores:
         """Build the index of words."""
-        import bm25s
-
-        index = bm25s.BM25(method="lucene")
-        index.index(bm25s.tokenize(list(texts), stopwords="en", show_progress=False), show_progress=False)
-        known = index.vocab_dict
-
-        def scores(questions: Sequence[str]) -> np.ndarray:
-            out = np.zeros((len(questions), len(texts)), np.float32)
-            asked = bm25s.tokenize(list(questions), stopwords="en", return_ids=False, show_progress=False)
-            for row, tokens in zip(out, asked, strict=True):
-                found = [t for t in tokens if t in known]
-                if found:
-                    row[:] = index.get_scores(found)
-            return out
-
-        return scores
+        words = WordIndex(texts)
+        return lambda questions: np.stack([words.scores(q) for q in questions])
 
 
 class Vectors:
-    """Cosine of the vectors of an embedder."""
+    """By the cosine of an embedder's vectors."""
 
     floor = -np.inf
 
-    def __init__(self, embedder: Embedder) -> None:
-        self.name = embedder.name
+    def __init__(self, embedder: TextEmbedder, name: str = "") -> None:
+        self.name = name or embedder.name
         self.embedder = embedder
 
     def index(self, texts: Sequence[str]) -> Scores:
@@ -80,24 +70,33 @@ class Vectors:
 def rankings(
     texts: Sequence[str], questions: Sequence[str], rankers: Sequence[Ranker], hybrid: bool
 ) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-    """For each question its place and, by ranker, all chunks in order, best first. With `hybrid` also the
-    reciprocal rank fusion of all rankers, where there are several."""
+    """For each question its place and, by ranker, all chunks in order, best first. With `hybrid` each
+    ranker but that by words is also fused with it; the fused one's name says with which, where there are
+    several."""
     indexed = [(r, r.index(texts)) for r in rankers]
+    fusions = fused_names(rankers) if hybrid else {}
     step = max(1, _CELLS // max(len(texts), 1))
     for start in range(0, len(questions), step):
         part = questions[start : start + step]
         scored = [(r, scores(part)) for r, scores in indexed]
         for i in range(len(part)):
             orders = {r.name: np.argsort(-s[i], kind="stable") for r, s in scored}
-            if hybrid and len(rankers) > 1:
-                found = [orders[r.name][s[i][orders[r.name]] > r.floor] for r, s in scored]
-                orders[HYBRID] = fused(found, len(texts))
+            found = {r.name: orders[r.name][s[i][orders[r.name]] > r.floor] for r, s in scored}
+            for name, other in fusions.items():
+                orders[name] = fused([found[WORDS], found[other]], orders[other])
             yield start + i, orders
 
 
-def fused(rankings: Sequence[np.ndarray], n: int, k: int = 60) -> np.ndarray:
-    """Reciprocal rank fusion: n chunks by the sum of 1 / (k + place) over the rankings that found them."""
-    total = np.zeros(n)
-    for order in rankings:
-        total[order] += 1 / (k + 1 + np.arange(len(order)))
-    return np.argsort(-total, kind="stable")
+def fused_names(rankers: Sequence[Ranker]) -> dict[str, str]:
+    """The fused rankings and the ranker that each joins with words."""
+    others = [r.name for r in rankers if r.name != WORDS]
+    if len(others) == len(rankers):
+        return {}
+    return {HYBRID: others[0]} if len(others) == 1 else {f"{HYBRID} {o}": o for o in others}
+
+
+def fused(rankings: Sequence[np.ndarray], rest: np.ndarray) -> np.ndarray:
+    """Reciprocal rank fusion of rankings (those first found in each); chunks that none has near its top
+    follow in the order of `rest`."""
+    first = np.array([i for i, _ in fuse([r[:_FUSED].tolist() for r in rankings])], dtype=np.intp)
+    return np.concatenate([first, rest[~np.isin(rest, first)]])

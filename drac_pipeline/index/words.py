@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ class WordIndex:
     def __init__(self, texts: Sequence[str]) -> None:
         import bm25s
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it turns its debug lines on
         self._size = len(texts)
         self._index = bm25s.BM25(method="lucene")
         tokens: Any = bm25s.tokenize(list(texts), stopwords="en", show_progress=False) if texts else None

@@ -1,0 +1,116 @@
+"""The evaluation of the corpus as an asset: one for all documents, with the report of `drac eval`."""
+
+from dagster import (
+    AssetExecutionContext,
+    AssetSelection,
+    Config,
+    Failure,
+    MaterializeResult,
+    MetadataValue,
+    TableColumn,
+    TableRecord,
+    TableSchema,
+    asset,
+    define_asset_job,
+)
+from pydantic import Field
+
+from drac_pipeline.defs.events import asset_key
+from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.errors import DracError
+from drac_pipeline.evaluate.job import Done, Wish, run_evaluation
+from drac_pipeline.evaluate.metrics import METRICS, SHORT
+from drac_pipeline.evaluate.report.verdicts import verdicts
+
+NAME = "retrieval_evaluation"
+EVALUATE = "evaluate"
+
+
+class EvaluationConfig(Config):
+    """What is evaluated; what is empty is as [evaluate] in drac.toml says."""
+
+    questions: str = Field(
+        default="", description="CSV of questions with supporting facts; relative to the home."
+    )
+    chunkers: list[str] = Field(
+        default=[], description="Ways of chunking, as drac, fixed:size=500,overlap=50 and so on."
+    )
+    embedders: list[str] = Field(default=[], description="home, none, or settings changed: key=value,…")
+
+
+@asset(
+    name=NAME,
+    deps=[asset_key("chunks")],
+    group_name="evaluation",
+    kinds={"python"},
+    description="How well questions find the chunks of all documents, beside other ways of chunking:"
+    " recall, precision, MRR and NDCG with intervals, and the worst questions. Questions and rivals are"
+    " named in the config, or under [evaluate] in drac.toml.",
+)
+def retrieval_evaluation(
+    context: AssetExecutionContext, config: EvaluationConfig, home: HomeResource
+) -> MaterializeResult:
+    """Evaluate, and show figures and report."""
+    try:
+        opened = home.open()
+        wish = Wish(
+            questions=opened.path / config.questions if config.questions else None,
+            chunkers=config.chunkers or opened.config.evaluate.chunkers,
+            embedders=config.embedders,
+        )
+        done = run_evaluation(
+            opened, wish, lambda phase, total, note: None if note else context.log.info(f"{phase}: {total}")
+        )
+    except DracError as e:
+        raise Failure(str(e), allow_retries=False) from e
+    return MaterializeResult(metadata=evaluation_metadata(done))
+
+
+evaluate_job = define_asset_job(
+    EVALUATE,
+    selection=AssetSelection.assets(NAME),
+    description="Ask the questions of drac.toml (or of the config) and compare ways of chunking.",
+)
+
+
+def evaluation_metadata(done: Done) -> dict[str, MetadataValue]:
+    """The metrics of our chunks as numbers to plot, all sets in a table, and where the report is."""
+    c = done.summary["comparisons"][0]
+    ours = next(s for s in c["sets"] if s["name"] == c["reference"])
+    out: dict[str, MetadataValue] = {
+        SHORT[m]: MetadataValue.float(ours["rankers"][c["main_ranker"]]["overall"][m]) for m in METRICS
+    }
+    out["ranked by"] = MetadataValue.text(c["main_ranker"])
+    out["questions"] = MetadataValue.int(c["questions"])
+    out["report"] = MetadataValue.url(done.page.as_uri())
+    out["sets"] = MetadataValue.table(
+        records=[
+            TableRecord(
+                {
+                    "set": s["name"],
+                    "ranker": ranker,
+                    "chunks": s["chunks"],
+                    "mean chars": round(s["mean_chars"]),
+                    **{SHORT[m]: round(s["rankers"][ranker]["overall"][m], 3) for m in METRICS},
+                }
+            )
+            for ranker in c["rankers"]
+            for s in c["sets"]
+        ],
+        schema=TableSchema(
+            [
+                TableColumn("set"),
+                TableColumn("ranker"),
+                TableColumn("chunks", "int"),
+                TableColumn("mean chars", "int"),
+                *(TableColumn(SHORT[m], "float") for m in METRICS),
+            ]
+        ),
+    )
+    lines = [*verdicts(c)]
+    lines += [f"{s['name']} failed on {len(s['failed'])} documents" for s in c["sets"] if s["failed"]]
+    lines += [f"{name} not judged: {why}" for name, why in done.summary["without_chunks"].items()]
+    lines += done.summary["questions"]["notes"]
+    if lines:
+        out["said"] = MetadataValue.md("\n".join(f"- {line}" for line in lines))
+    return out

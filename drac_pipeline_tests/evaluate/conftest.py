@@ -1,8 +1,7 @@
-"""The sample corpus in a home, made once, and a small one."""
+"""Questions in a file, and a small home."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import pytest
 
 from drac_pipeline.pipeline import find_work, process_document
 from drac_pipeline.store import Home
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.fixture
@@ -38,18 +35,3 @@ def filled(home: Home, source: Path) -> Home:
 def small_home(tmp_path: Path, corpus: Path) -> Home:
     """Three small PDFs."""
     return filled(Home(tmp_path / "home"), corpus)
-
-
-@pytest.fixture(scope="session")
-def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Documents of the sample corpus that need neither browser nor office: PDFs, workbook, web page."""
-    root = tmp_path_factory.mktemp("sample")
-    for name in (
-        "products/Spare Parts Price List 2025.pdf",
-        "products/AN-17 Residual chlorine control.pdf",
-        "finance/Supply Agreement Peltra Membranes.pdf",
-        "quality/Minutes Product Safety Board 2025-04-08.pdf",
-    ):
-        (root / "corpus" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(DATA / "corpus" / name, root / "corpus" / name)
-    return filled(Home(root / "home"), root / "corpus")

@@ -6,6 +6,7 @@ import numpy as np
 
 from drac_pipeline.evaluate.rankers import HYBRID, WORDS, Vectors, Words, fused, rankings
 from drac_pipeline.evaluate.vectors import KeptVectors
+from drac_pipeline.index.embedder import TooLong
 
 
 class Letters:
@@ -14,7 +15,7 @@ class Letters:
     name = "letters"
     dimensions = 26
     max_tokens = 1000
-    too_long = "cut"
+    too_long: TooLong = "cut"
 
     def __init__(self) -> None:
         self.asked: list[str] = []

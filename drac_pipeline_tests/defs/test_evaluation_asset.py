@@ -1,0 +1,59 @@
+"""The asset retrieval_evaluation, materialized in a home's instance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dagster import AssetKey, Definitions, in_process_executor
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.defs.evaluation import EVALUATE, NAME, evaluate_job, retrieval_evaluation
+from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.defs.stages import make_stage_assets
+
+QUESTIONS = (
+    "question,supporting_facts,files\n"
+    "Where does the roof leak?,The roof of hall 3 leaks near gate B,notes/site visit.pdf\n"
+    "What limits the pressure?,The pressure must stay below 6 bar,manual.pdf\n"
+)
+
+
+def launch(bench, **config: object):
+    definitions = Definitions(
+        assets=[make_stage_assets(DracConfig()), retrieval_evaluation],
+        jobs=[evaluate_job],
+        resources={"home": HomeResource()},
+        executor=in_process_executor,
+    )
+    return definitions.resolve_job_def(EVALUATE).execute_in_process(
+        run_config={"ops": {NAME: {"config": config}}}, instance=bench.instance, raise_on_error=False
+    )
+
+
+def test_it_is_materialized_with_figures_and_report(bench):
+    bench.register()
+    bench.launch()
+    (bench.home.path / "questions.csv").write_text(QUESTIONS)
+    result = launch(bench, questions="questions.csv", embedders=["none"], chunkers=["drac", "fixed"])
+    assert result.success
+    event = bench.instance.get_latest_materialization_event(AssetKey(NAME))
+    metadata = event.asset_materialization.metadata
+    assert metadata["R@6"].value == 1.0
+    assert metadata["ranked by"].value == "BM25"
+    assert metadata["questions"].value == 2
+    assert [r.data["set"] for r in metadata["sets"].records] == ["drac", "fixed 1000/200"]
+    assert "drac against fixed 1000/200" in metadata["said"].value
+    page = Path(metadata["report"].value.removeprefix("file://"))
+    assert page == bench.home.path / "evaluation" / "report.html"
+    assert "Where does the roof leak?" in page.read_text() or "2 questions" in page.read_text()
+
+
+def test_without_questions_it_fails_with_the_way_out(bench):
+    bench.register()
+    result = launch(bench)
+    assert not result.success
+    [failure] = [e for e in result.all_events if e.is_step_failure]
+    data = failure.step_failure_data.user_failure_data
+    assert data and data.description
+    told = data.description
+    assert "set `questions` under [evaluate] in drac.toml" in told

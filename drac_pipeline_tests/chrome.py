@@ -109,7 +109,7 @@ class Page:
 @contextlib.contextmanager
 def chrome_page() -> Iterator[Page]:
     """A page in a browser of its own, which ends with it."""
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:  # its helpers may still write
         command = [
             find_browser(),
             "--headless=new",

@@ -10,6 +10,7 @@ import typer
 
 from drac_pipeline import __version__
 from drac_pipeline.cli.benchmark import benchmark
+from drac_pipeline.cli.config import config_app
 from drac_pipeline.cli.console import err
 from drac_pipeline.cli.costs import costs
 from drac_pipeline.cli.demo_model import demo_model
@@ -48,6 +49,7 @@ app.command("estimate")(estimate_command)
 app.command()(costs)
 app.command("demo-model")(demo_model)
 app.add_typer(export_app, name="export")
+app.add_typer(config_app, name="config")
 
 
 @app.callback(invoke_without_command=True)

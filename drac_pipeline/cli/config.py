@@ -1,0 +1,145 @@
+"""`drac config`: whether the settings are right, what holds, and what may be set."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import BaseModel
+
+from drac_pipeline.cli.console import HomeOption, err, out
+from drac_pipeline.config import CONFIG_FILE, DracConfig
+from drac_pipeline.config_reference import config_reference
+from drac_pipeline.errors import DracError
+from drac_pipeline.normalize.browser import find_browser
+from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.store import Home
+
+config_app = typer.Typer(no_args_is_help=True, help="Check, show and explain the settings of a home.")
+
+
+@config_app.command()
+def check(home: HomeOption) -> None:
+    """Say whether drac.toml is right, and what this machine lacks for it; exit code 2 if something is wrong.
+
+    Wrong keys and values are named with the way to mend them. Sources, programs, credentials and folders that
+    the settings ask for are looked for; no model is called and nothing is written.
+    """
+    opened = Home(home)
+    config = opened.config  # a wrong file ends here, with each wrong key in a line
+    path = opened.path / CONFIG_FILE
+    out.print(
+        f"{path}: right" if path.is_file() else f"{path}: not there, so all defaults hold", markup=False
+    )
+    problems = [*_sources(opened), *_programs(config), *_credentials(config), *_folders(opened, config)]
+    for wrong, told in problems:
+        err.print(f"[bold red]wrong:[/] {told}" if wrong else f"[yellow]note:[/] {told}")
+    if any(wrong for wrong, _ in problems):
+        raise typer.Exit(2)
+    out.print("nothing is wrong" if not problems else "nothing is wrong; see the notes")
+
+
+@config_app.command()
+def show(home: HomeOption) -> None:
+    """Print the settings that hold, defaults included, as TOML; what drac.toml sets is marked."""
+    opened = Home(home)
+    config = opened.config
+    for name in DracConfig.model_fields:
+        section: BaseModel = getattr(config, name)
+        out.print(f"[{name}]", markup=False)
+        given = section.model_fields_set
+        for key, value in section.model_dump(mode="json").items():
+            if value is None:
+                continue
+            mark = "  # set in drac.toml" if key in given else ""
+            out.print(f"{key} = {_toml(value)}{mark}", markup=False, soft_wrap=True)
+        out.print()
+
+
+@config_app.command()
+def reference(
+    file: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write; else printed.", show_default=False)
+    ] = None,
+) -> None:
+    """Print every setting with its default, what it may be and what it does, as Markdown."""
+    if file is None:
+        out.print(config_reference(), markup=False, soft_wrap=True)
+    else:
+        file.write_text(config_reference(), encoding="utf-8")
+
+
+def _sources(opened: Home) -> list[tuple[bool, str]]:
+    found = []
+    for source in opened.sources():
+        try:
+            FolderSource(source, opened.config.source)
+        except DracError as e:
+            found.append(
+                (True, f"{e}; its documents are kept. Take its line out of sources.txt to forget it.")
+            )
+    return found
+
+
+def _programs(config: DracConfig) -> list[tuple[bool, str]]:
+    found = []
+    n = config.normalize
+    if shutil.which(n.office_command) is None:
+        told = f"normalize.office_command: {n.office_command!r} is not installed: office files fail"
+        found.append((n.office_command != "soffice", f"{told}. Install LibreOffice or set another command."))
+    try:
+        find_browser(n.browser_command)
+    except DracError:
+        told = "normalize.browser_command: no Chromium or Chrome found: web pages get no pictures"
+        found.append((bool(n.browser_command), f"{told}. Install chromium or set its path."))
+    return found
+
+
+def _credentials(config: DracConfig) -> list[tuple[bool, str]]:
+    if not (config.converts_by_model or config.plans_by_model):
+        return []
+    m = config.model
+    if m.provider == "openai":
+        if not os.environ.get(m.api_key_env) and not m.endpoint_url:
+            return [(True, f"model.api_key_env: the environment has no {m.api_key_env}")]
+        return []
+    import boto3
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        session = boto3.Session(profile_name=m.profile or None, region_name=m.region or None)
+        found = []
+        if session.region_name is None:
+            found.append((True, "model.region: neither the settings nor the AWS environment name a region"))
+        if session.get_credentials() is None:
+            found.append((True, "model: no AWS credentials; set AWS_PROFILE or give this machine a role"))
+        return found
+    except BotoCoreError as e:
+        return [(True, f"model.profile: {e}")]
+
+
+def _folders(opened: Home, config: DracConfig) -> list[tuple[bool, str]]:
+    found = []
+    at = opened.path
+    while not at.exists():
+        at = at.parent
+    if not os.access(at, os.W_OK):
+        found.append((True, f"{opened.path} cannot be written to"))
+    free = shutil.disk_usage(at).free
+    if free < config.normalize.max_bytes:
+        told = f"{free / 1e9:.1f} GB are free where the home lies, less than one document may have"
+        found.append((False, f"{told} (normalize.max_bytes)"))
+    return found
+
+
+def _toml(value: object) -> str:
+    """A value as TOML writes it: JSON's form serves for texts, numbers and lists of them."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

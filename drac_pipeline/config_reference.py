@@ -1,0 +1,115 @@
+"""The reference of all settings as Markdown, made from the schema, so that it cannot lag behind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from drac_pipeline.config import CONFIG_FILE, DracConfig
+
+INTRO = f"""# Configuration
+
+All settings of a home stand in `{CONFIG_FILE}` in it; what is not set has the default below. `drac config
+check` says whether the file is right and what the machine lacks for it; `drac config show` prints what holds.
+Keys of services come from the environment, never from the file: `[model] api_key_env` names the variable for
+OpenAI-compatible services, AWS credentials are found as every AWS program finds them. Passwords of encrypted
+documents do stand there: keep the file private where you use them.
+
+Settings marked *how* say how, how long or with what a stage may work, and not what it makes: a change of
+theirs makes nothing stale. Any other change re-runs exactly the stages that the section names.
+
+| environment | |
+|---|---|
+| `DRAC_HOME` | the home that commands use without `--home` |
+| `DAGSTER_HOME` | the same for the Dagster UI and daemon; used where `DRAC_HOME` is not set |
+"""
+
+STAGES_OF = {
+    "source": "which files are documents; nothing is stale, documents come and go",
+    "normalize": "re-runs `normalized_pdf` and all that follows",
+    "render": "re-runs `page_images` and all that follows",
+    "convert": "re-runs `markdown` and all that follows",
+    "limits": "*how* only",
+    "section": "re-runs `chunk_plan` and what follows",
+    "plan": "re-runs `chunk_plan` and what follows",
+    "model": "re-runs `markdown` where pages go to a model, `chunk_plan` where a model plans",
+    "embed": "re-runs `chunk_embeddings`",
+}
+
+
+def config_reference() -> str:
+    """The whole reference, a section a table, each with its default and what it may be."""
+    parts = [INTRO]
+    for name, section in DracConfig.model_fields.items():
+        model = section.annotation
+        assert isinstance(model, type)
+        assert issubclass(model, BaseModel)
+        parts.append(_section(name, model))
+    return "\n".join(parts)
+
+
+def _section(name: str, model: type[BaseModel]) -> str:
+    about = (model.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+    stages = STAGES_OF.get(name, "nothing is stale")
+    lines = [f"## [{name}]", "", f"{about} A change: {stages}.", ""]
+    lines += ["| key | default | may be | |", "|---|---|---|---|"]
+    operational: frozenset[str] = getattr(model, "operational", frozenset())
+    nested: list[tuple[str, type[BaseModel]]] = []
+    for key, field in model.model_fields.items():
+        if item := _list_of_models(field.annotation):
+            nested.append((key, item))
+            continue
+        told = (field.description or "").replace("|", "\\|")
+        if key in operational:
+            told = f"*how*; {told}" if told else "*how*"
+        lines.append(f"| `{key}` | {_default(field)} | {_kind(field)} | {told} |")
+    for key, item in nested:
+        about = " ".join((item.__doc__ or "").split())
+        lines += [
+            "",
+            f"`[[{name}.{key}]]`: {about} {model.model_fields[key].description or ''}".rstrip() + ".",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _list_of_models(annotation: Any) -> type[BaseModel] | None:
+    inner = get_args(annotation)
+    if get_origin(annotation) is list and isinstance(inner[0], type) and issubclass(inner[0], BaseModel):
+        return inner[0]
+    return None
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True)
+    if field.is_required():
+        return "to be given"
+    return f"`{json.dumps(value, ensure_ascii=False, default=str)}`".replace("|", "\\|")
+
+
+def _kind(field: FieldInfo) -> str:
+    annotation = field.annotation
+    if get_origin(annotation) is Literal:
+        return ", ".join(f"`{json.dumps(v)}`" for v in get_args(annotation))
+    if get_origin(annotation) is list:
+        inner = get_args(annotation)[0]
+        return (
+            "list of texts" if inner in (str, SecretStr) else f"list of {getattr(inner, '__name__', inner)}"
+        )
+    name = {str: "text", int: "whole number", float: "number", bool: "`true`, `false`"}.get(
+        annotation, str(annotation)
+    )
+    return f"{name}{_bounds(field)}"
+
+
+def _bounds(field: FieldInfo) -> str:
+    told = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
+    found = [
+        f"{word} {getattr(m, sign):,}".replace(",", " ")
+        for m in field.metadata
+        for sign, word in told.items()
+        if getattr(m, sign, None) is not None
+    ]
+    return f" {', '.join(found)}" if found else ""

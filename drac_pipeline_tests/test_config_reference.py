@@ -1,0 +1,75 @@
+"""The reference of settings is made from the schema, and `drac config` says what is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from drac_pipeline.cli import main
+from drac_pipeline.config import DracConfig
+from drac_pipeline.config_reference import config_reference
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(capsys: pytest.CaptureFixture, *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["config", *arguments])
+    shown = capsys.readouterr()
+    return int(stop.value.code or 0), shown.out + shown.err
+
+
+def test_every_setting_is_in_the_reference_with_its_default() -> None:
+    text = config_reference()
+    for name, section in DracConfig.model_fields.items():
+        assert f"## [{name}]" in text
+        for key in section.annotation.model_fields:  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+            assert f"| `{key}` |" in text or f"`[[{name}.{key}]]`" in text, f"{name}.{key}"
+    assert "| `dpi` | `200` | whole number from 36, to 600 |" in text
+    assert '| `trigger` | `"off"` | `"off"`, `"sensor"`, `"schedule"` |' in text
+
+
+def test_the_reference_in_docs_is_the_one_of_this_code() -> None:
+    written = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert written == config_reference(), "run: drac config reference --out docs/configuration.md"
+
+
+def test_what_show_prints_is_a_drac_toml_with_the_same_meaning(tmp_path: Path, capsys) -> None:
+    (tmp_path / "drac.toml").write_text('[source]\nexclude = ["a b/*.pdf"]\n[plan]\nmax_blocks = 5\n')
+    code, text = run(capsys, "show", "--home", str(tmp_path))
+    assert code == 0 and "max_blocks = 5  # set in drac.toml" in text
+    assert text.count("# set in drac.toml") == 2
+    again = DracConfig.model_validate(tomllib.loads(text))
+    assert again.source.exclude == ["a b/*.pdf"] and again.plan.max_blocks == 5
+    assert again == DracConfig.model_validate(
+        {"source": {"exclude": ["a b/*.pdf"]}, "plan": {"max_blocks": 5}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("[plan]\nmax_blocks = 0\n", "plan.max_blocks"),
+        ("[refresh]\ntrigger = 'sensors'\n", "refresh.trigger"),
+        ("[normalize]\noffice_command = '/nowhere/soffice'\n", "normalize.office_command"),
+        (
+            "[convert]\nmode = 'model'\n[model]\nprovider = 'openai'\napi_key_env = 'NO_SUCH_KEY'\n",
+            "NO_SUCH_KEY",
+        ),
+        ("[convert]\nmode = 'model'\n[model]\nprofile = 'no-such-profile'\n", "no-such-profile"),
+    ],
+)
+def test_check_names_what_is_wrong(tmp_path: Path, capsys, toml: str, words: str) -> None:
+    (tmp_path / "drac.toml").write_text(toml)
+    code, text = run(capsys, "check", "--home", str(tmp_path))
+    assert code == 2 and words in text
+
+
+def test_check_of_a_good_home(tmp_path: Path, capsys) -> None:
+    code, text = run(capsys, "check", "--home", str(tmp_path))
+    assert code == 0 and "not there, so all defaults hold" in text and "nothing is wrong" in text
+    (tmp_path / "sources.txt").write_text(f"{tmp_path / 'gone'}\n")
+    code, text = run(capsys, "check", "--home", str(tmp_path))
+    assert code == 2 and "no such file or folder" in text

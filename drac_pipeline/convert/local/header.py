@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from drac_pipeline.convert.local.tables import Line
 
 Columns = list[tuple[float, float]]
+_Type = tuple[str, int, bool]  # font, size, italic
+_MOSTLY = 0.9
 
 
 def full_rules(draft: Draft, columns: Columns) -> list[float]:
@@ -96,16 +99,29 @@ def _key_value(lines: list[Line], columns: Columns) -> bool:
 
 
 def labels_by_type(lines: list[Line], columns: Columns) -> bool:
-    """Labels in one type and their values in another, side by side from the first row on: a form."""
+    """Labels in one type and their values in another, side by side from the first row on: a form.
+
+    A scan's types are measured, so a few characters may pass for another.
+    """
     if len(columns) not in (2, 4) or len(lines) < 2 or len(lines[0].cells) < len(columns):
         return False
-    types = [{_type(s) for line in lines for s in line.cells.get(c, ())} for c in range(len(columns))]
-    labels, values = set().union(*types[::2]), set().union(*types[1::2])
-    return len(labels) == 1 and not labels & values
+    counts: tuple[Counter[_Type], Counter[_Type]] = Counter(), Counter()
+    for line in lines:
+        for c, cell in line.cells.items():
+            for s in cell:
+                counts[c % 2][_type(s)] += len(s.text)
+    labels, values = counts
+    own = labels.most_common(1)[0][0]
+    first = [(c, _type(s)) for c, cell in lines[0].cells.items() for s in cell]
+    return (
+        labels[own] >= _MOSTLY * labels.total()
+        and values[own] <= (1 - _MOSTLY) * values.total()
+        and all((t == own) == (c % 2 == 0) for c, t in first)
+    )
 
 
-def _type(s: Segment) -> tuple[str, int]:
-    return s.font, round(s.size)
+def _type(s: Segment) -> _Type:
+    return s.font, round(s.size), s.italic
 
 
 def _more(lines: list[Line], k: int, inner: list[float]) -> int:

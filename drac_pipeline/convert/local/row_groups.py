@@ -2,7 +2,8 @@
 
 Evidence, strongest first: rules between rows; the order of the content stream (most
 producers write a table cell by cell, so the lines of a wrapped cell come before the
-next cell of the same row); line distances; what a cell's width would have held.
+next cell of the same row); line distances; what a cell's width would have held. Text read
+from an image has no order of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.rows import numeric
-from drac_pipeline.convert.local.text_layer import Segment
+from drac_pipeline.convert.local.text_layer import READ_FONT, Segment
 
 if TYPE_CHECKING:
     from drac_pipeline.convert.local.table_zones import Draft
@@ -71,7 +72,11 @@ def _many_records(band: list[Line], columns: Columns) -> bool:
 def _written_apart(band: list[Line], right: list[float]) -> bool:
     """Every line has a label and a value and is finished before the next is begun: rows
     without a rule between them, for the lines of wrapped cells are written cell by cell."""
-    if len(band) < 2 or not all(0 in line.cells and len(line.cells) > 1 for line in band):
+    if (
+        len(band) < 2
+        or _from_image(band)
+        or not all(0 in line.cells and len(line.cells) > 1 for line in band)
+    ):
         return False
     if all(
         _wraps([a], b, c, right) for a, b in itertools.pairwise(band) for c in a.cells.keys() & b.cells.keys()
@@ -82,6 +87,8 @@ def _written_apart(band: list[Line], right: list[float]) -> bool:
 
 def _cell_major(lines: list[Line]) -> bool:
     """Some line was begun before the line above it was finished."""
+    if _from_image(lines):
+        return False
     orders = [
         (
             min(s.order for c in line.cells.values() for s in c),
@@ -96,6 +103,10 @@ def _cell_major(lines: list[Line]) -> bool:
         return False
     # written column by column: nearly every pair is mixed and nothing is learnt
     return mixed < 0.9 * len(pairs) or len(pairs) <= 4
+
+
+def _from_image(lines: list[Line]) -> bool:
+    return any(s.font == READ_FONT for line in lines for c in line.cells.values() for s in c)
 
 
 def _right_edges(lines: list[Line], columns: Columns) -> list[float]:
@@ -117,6 +128,7 @@ def _last_order(lines: list[Line]) -> int:
 
 def _split(band: list[Line], columns: Columns, major: bool, right: list[float]) -> list[list[Line]]:
     pitch_split = None if major else _pitch_threshold(band, columns)
+    marks = _record_marks(band) if _from_image(band) else None
     groups: list[list[Line]] = []
     for k, line in enumerate(band):
         if not line.cells:
@@ -132,6 +144,8 @@ def _split(band: list[Line], columns: Columns, major: bool, right: list[float]) 
         else:
             following = band[k + 1] if k + 1 < len(band) else None
             joins = _joins_by_shape(before, line, following, columns, right)
+            if not joins and marks is not None:
+                joins = _rest_of_cells(before, line, right, marks)
         if joins:
             before.append(line)
         else:
@@ -231,6 +245,36 @@ def _joins_by_shape(
             return False
         return above.x1 - above.x0 > 0.6 * (right[0] - columns[0][0])
     return False
+
+
+def _record_marks(band: list[Line]) -> set[int]:
+    """Columns of figures that are filled just where the first column is: a row's first line."""
+    begins = [line for line in band if 0 in line.cells]
+    rest = [line for line in band if 0 not in line.cells]
+    if len(begins) < 3 or not rest or 0 not in band[0].cells:
+        return set()
+    columns = set.intersection(*(set(line.cells) for line in begins)) - {0}
+    figures = {c for c in columns if sum(numeric(line.text(c)) for line in begins) > 0.8 * len(begins)}
+    return {c for c in figures if not any(c in line.cells for line in rest)}
+
+
+def _rest_of_cells(group: list[Line], line: Line, right: list[float], marks: set[int]) -> bool:
+    """Fewer cells than the row has: a row's first line has all its `marks`, or else each cell
+    stands where the one above it was full, so that no word was begun here.
+
+    A column of single words is full in every row, so one of the cells above must hold more.
+    """
+    filled = {c for g in group for c in g.cells}
+    if not line.cells.keys() < filled or line.base - group[-1].base > 1.75 * line.row.size:
+        return False
+    if marks and 0 not in line.cells:
+        return True
+    full = all(_wraps(group, line, c, right) for c in line.cells)
+    return full and any(len(_words(group[-1], c)) > 1 for c in line.cells)
+
+
+def _words(line: Line, c: int) -> list[str]:
+    return [w.text for s in line.cells.get(c, ()) for w in s.words]
 
 
 def _spanned(groups: list[list[Line]], draft: Draft, columns: Columns) -> list[tuple[Cells, int]]:

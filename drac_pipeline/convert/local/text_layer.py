@@ -24,6 +24,7 @@ VISIBLE = 16 | 32  # char_flags: filled, stroked
 UNKNOWN = "\uffff\ufffd"
 MARK = "\uffff"  # a glyph without text: it shows that a cell is filled, but says nothing
 ACCENTS = "`´¨^~¯˘˙˚˝ˇ¸˛"
+READ_FONT = "ocr"  # of text read from an image: its `order` is made up, its type measured
 SPLIT_GAP = 0.9  # em between two words from which on they may be two cells
 FIGURE_GAP = 0.5  # em between two figures: one figure has narrow spaces in it
 

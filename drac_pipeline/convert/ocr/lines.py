@@ -14,10 +14,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drac_pipeline.convert.local.text_layer import SPLIT_GAP, PageText, Segment, Word
+from drac_pipeline.convert.local.text_layer import READ_FONT, SPLIT_GAP, PageText, Segment, Word
 from drac_pipeline.convert.ocr.engine import Image, Quad, Reading, cut
 from drac_pipeline.convert.ocr.order import number
-from drac_pipeline.convert.ocr.sizes import FONT
 from drac_pipeline.convert.ocr.upright import sides
 
 Flags = NDArray[np.bool_]
@@ -30,6 +29,9 @@ _CAP, _X = 0.70, 0.49  # heights of capitals and of small letters, in em
 _TILT = 0.06  # three and a half degrees off the page's own lines
 _BOLD = 1.22  # times the page's stroke width; upright print of one weight stays within 1.1
 _SAME_SIZE = 0.13
+_EDGE = 0.92  # of a line's box: what is full below is no letter, for they have room around them
+_SHEARS = range(-9, 22, 3)  # degrees at which a line's columns are compared
+_SLANTED, _CLEARER = 6, 1.005  # italics stand straightest from here; by this much more than as they are
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class Line:
     score: float
     n: int
     tilted: bool = False
+    slanted: bool = False
     size: float = 0.0
 
 
@@ -84,6 +87,7 @@ def measure(mask: Image, grey: Image, quad: Quad, reading: Reading, scale: float
         stroke=_stroke(ink, hard) * point,
         score=reading.score,
         n=len(reading.chars),
+        slanted=_slanted(hard),
         tilted=abs(float(along[1])) > _TILT * sides(quad)[0] and sides(quad)[0] > 2.5 * sides(quad)[1],
     )
 
@@ -163,6 +167,11 @@ def _heights(ink: NDArray[np.float64], r: Reading) -> tuple[float, float, float]
         return 0.8 * rows, 0.0, 0.55 * rows
     plateau = float(np.percentile(dark, 75))
     full = np.flatnonzero(profile >= 0.45 * plateau) / 4
+    if float(full[-1]) > _EDGE * rows:
+        # what is left of a ruling line at the box's edge is as dark, but apart from the letters
+        *letters, last = np.split(full, np.flatnonzero(np.diff(full) > 1.0) + 1)
+        if letters and len(last) < 0.12 * 4 * rows:
+            full = np.concatenate(letters)
     base = float(full[-1]) + 0.25
     tall = sum(c in _TALL for c in r.chars)
     flat = sum(c in _FLAT for c in r.chars)
@@ -174,6 +183,24 @@ def _heights(ink: NDArray[np.float64], r: Reading) -> tuple[float, float, float]
     if high > 1.2 * low and flat:
         return base, low, high if tall and high < 1.65 * low else 0.0
     return (base, 0.0, high) if share >= 0.4 or not flat else (base, low, 0.0)
+
+
+def _slanted(ink: Flags) -> bool:
+    """Whether the strokes lean to the right: columns of a line sheared back are more unlike
+    each other, for stems then stand in one column."""
+    ys, xs = np.nonzero(ink)
+    if len(xs) < 20:
+        return False
+    best, at, upright = 0.0, 0, 0.0
+    for degrees in _SHEARS:
+        x = xs + np.round((ys - ink.shape[0] / 2) * np.tan(np.radians(degrees))).astype(np.int64)
+        columns = np.bincount(x - int(x.min())).astype(np.float64)
+        clear = float((columns * columns).sum())
+        if clear > best:
+            best, at = clear, degrees
+        if degrees == 0:
+            upright = clear
+    return at >= _SLANTED and best > _CLEARER * upright
 
 
 def _stroke(ink: NDArray[np.float64], hard: Flags) -> float:
@@ -251,9 +278,9 @@ def to_segments(lines: list[Line], frame: PageText) -> list[Segment]:
                     words=words,
                     base=line.base,
                     size=line.size,
-                    font=FONT,
+                    font=READ_FONT,
                     bold=bold,
-                    italic=False,
+                    italic=line.slanted,
                     order=0,
                     frame=frame,
                 )

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from drac_pipeline.convert.local.rows import Row
+from drac_pipeline.convert.local.text_layer import READ_FONT
 
-FONT = "ocr"
 _ENOUGH = 400  # characters of a text layer from which its running text is known
 _FACTOR = 1.8  # beyond this, the print is something else than running text
 
@@ -25,7 +25,7 @@ def even_sizes(rows: Iterable[Row]) -> None:
     written: Counter[float] = Counter()
     read: dict[int, list[Row]] = {}
     for row in rows:
-        if row.segments[0].font == FONT:
+        if row.segments[0].font == READ_FONT:
             read.setdefault(row.page, []).append(row)
         else:
             written[row.size] += len(row.text)

@@ -16,6 +16,7 @@ kill    The run is killed with SIGKILL half way and run again: pages asked for t
 """
 
 import argparse
+import contextlib
 import heapq
 import json
 import os
@@ -24,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -96,10 +98,51 @@ def bounds(home: Home, latency: float, quota: int, per_call: int = 5) -> tuple[f
     return area, max(end for end, _ in flying), sum(counts)
 
 
+class Taken:
+    """The most processes below this one, and the most memory they have to themselves, inside the block."""
+
+    most_processes = most_bytes = 0
+
+    def __enter__(self) -> "Taken":
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._end.wait(2.0):
+            below = _below(os.getpid())
+            self.most_processes = max(self.most_processes, len(below))
+            self.most_bytes = max(self.most_bytes, sum(_own_bytes(p) for p in below))
+
+
+def _below(pid: int) -> list[int]:
+    out = []
+    for child in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for p in map(int, child.read_text().split()):
+                out += [p, *_below(p)]
+    return out
+
+
+def _own_bytes(pid: int) -> int:
+    """The proportional share of memory: what processes share counts once."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
 def speed(home: Home, table: dict[str, str], latency: float, quota: int) -> None:
     with Double(Brain(table), latency=latency, quota=quota) as server:
         config = config_for(server.url, quota)
-        seconds, failures = convert(home, config)
+        with Taken() as taken:
+            seconds, failures = convert(home, config)
         area, schedule, pages = bounds(home, latency, quota)
         calls = Counter(r["outcome"] for r in ledger(home, config))
         print(
@@ -110,6 +153,21 @@ def speed(home: Home, table: dict[str, str], latency: float, quota: int) -> None
             f"        failed documents {len(failures)}, most pages in flight {server.most_flying},"
             f" throttled {server.throttled}, calls {dict(calls)}, load {os.getloadavg()[0]:.1f}"
         )
+        print(
+            f"        {taken.most_processes} processes, memory of their own {taken.most_bytes / 1e6:.0f} MB"
+        )
+        rows = [r for r in ledger(home, config) if r["outcome"] == "ok"]
+        first = min(r["started"] for r in rows)
+        print(f"        pages in flight, every {seconds / 20:.1f} s from the first call on:", end="")
+        for step in range(20):
+            at = first.timestamp() + step * seconds / 20
+            flying = [
+                r["pages"]
+                for r in rows
+                if r["started"].timestamp() <= at < r["started"].timestamp() + r["latency_seconds"]
+            ]
+            print(f" {sum(flying)}", end="")
+        print()
 
 
 def narrow(home: Home, table: dict[str, str], latency: float, quota: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
@@ -119,17 +119,21 @@ class VerbatimReport(BaseModel):
 _SHOWN = 80  # characters of a mismatch that a problem quotes
 
 
-def verify_verbatim(elements: Sequence[Element], chunks: Sequence[Chunk]) -> VerbatimReport:
+def verify_verbatim(
+    elements: Sequence[Element], chunks: Sequence[Chunk], left_out: Iterable[str] = ()
+) -> VerbatimReport:
     """Reads every chunk's text back with the elements in hand.
 
     The text has to be the named headings, then the named elements, each in full and in
     order, with nothing but line breaks between and nothing after; size and hash must agree,
-    and all chunks together must hold every content element once. Shares no code with `assemble`.
+    and all chunks together must hold every content element once, but those `left_out` by the plan.
+    Shares no code with `assemble`.
     """
     by_id = {e.id: e for e in elements}
     report = VerbatimReport(n_chunks=len(chunks))
     times = Counter(i for c in chunks for i in c.element_ids)
-    report.missing = [e.id for e in elements if e.is_content and not times[e.id]]
+    out = set(left_out)
+    report.missing = [e.id for e in elements if e.is_content and not times[e.id] and e.id not in out]
     report.duplicated = [e.id for e in elements if e.is_content and times[e.id] > 1]
     for chunk in chunks:
         report.n_elements += len(chunk.element_ids)

@@ -172,6 +172,11 @@ class PlanConfig(_Settings):
     max_chars: int = Field(
         default=1800, ge=200, description="characters a chunk of several elements never exceeds"
     )
+    leave_out_boilerplate: bool = Field(
+        default=True,
+        description="of web pages, leave out what is only the site's (share links, consent notices, "
+        "copyright lines) and report it; other sources are always planned whole",
+    )
 
 
 class ModelConfig(_Settings):
@@ -257,8 +262,11 @@ class ModelConfig(_Settings):
 
     def for_conversion(self) -> BaseModel:
         """What bears on converted documents: part of their stage's identity."""
+        from drac_pipeline.llm.prompts import CONVERT, prompt
+
         return _Identity(
             settings={
+                "prompt": prompt(CONVERT).version,
                 **self.for_pages().model_dump()["settings"],
                 "auto_confidence": self.auto_confidence,
                 "pages_per_call": self.pages_per_call,
@@ -267,9 +275,15 @@ class ModelConfig(_Settings):
 
     def for_plans(self) -> BaseModel:
         """What bears on plans."""
+        from drac_pipeline.llm.prompts import PLANS, WEB, prompt
+
+        prompts = {
+            "prompt": prompt(PLANS[self.plan_format]).version,
+            "web": prompt(WEB[self.plan_format]).version,
+        }
         names = {"provider", "guardrail_id", "guardrail_version", "temperature", "plan_format"}
         model = {"model": self.plan_model or self.model}
-        return _Identity(settings={**self._part(names).settings, **model})
+        return _Identity(settings={**self._part(names).settings, **model, **prompts})
 
     def _part(self, names: set[str]) -> _Identity:
         return _Identity(settings=self.model_dump(mode="json", include=names))

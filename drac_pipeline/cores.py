@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+_LOOK = 0.02  # seconds
 _SETTLED = 60.0  # seconds from which a file without a lock is nobody's
 
 
@@ -47,6 +48,45 @@ def at_work(where: Path) -> Iterator[None]:
             path.unlink()
         if held is not None:
             os.close(held)
+
+
+_held: list[int] = []  # the places of this process, of which one is locked
+
+
+@contextlib.contextmanager
+def a_place(where: Path, most: int) -> Iterator[None]:
+    """Holds one of `most` places inside the block, or until `let_go`, and waits for it.
+
+    For processes that are more than the cores since they mostly wait: so many compute at a time,
+    and take memory for it. Where files cannot be locked nobody waits.
+    """
+    try:
+        places = where / "places"  # a folder, which `count` passes over
+        places.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for n in range(most):
+            _held.append(os.open(places / str(n), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        while not any(_locks(place) for place in _held):
+            time.sleep(_LOOK)
+    except OSError:
+        let_go()
+    try:
+        yield
+    finally:
+        let_go()
+
+
+def let_go() -> None:
+    """From here on this process waits for others more than it computes."""
+    while _held:
+        os.close(_held.pop())
+
+
+def _locks(place: int) -> bool:
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def count(where: Path) -> int:

@@ -22,7 +22,10 @@ CREATE TABLE IF NOT EXISTS calls (
   cost REAL, reserved REAL DEFAULT 0, priced TEXT DEFAULT '', pid INTEGER, born TEXT);
 CREATE INDEX IF NOT EXISTS calls_run ON calls (run);
 CREATE INDEX IF NOT EXISTS calls_started ON calls (started);
-CREATE TABLE IF NOT EXISTS slots (id INTEGER PRIMARY KEY, weight INTEGER, pid INTEGER, born TEXT);
+DROP TABLE IF EXISTS slots;
+CREATE TABLE IF NOT EXISTS entrants (
+  id INTEGER PRIMARY KEY, service TEXT, weight INTEGER, since REAL, inside INTEGER DEFAULT 0, pid INTEGER,
+  born TEXT);
 CREATE TABLE IF NOT EXISTS gate (
   service TEXT PRIMARY KEY, room REAL, failures INTEGER DEFAULT 0, open_until REAL DEFAULT 0,
   cut_at REAL DEFAULT 0, cut_room REAL DEFAULT 0);

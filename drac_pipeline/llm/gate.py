@@ -1,15 +1,18 @@
 """How much may be asked of a service at once: a quota that is found, and a breaker.
 
-Pages in flight are counted over all processes of a home. When the service throttles, the room
-shrinks by a quarter, or to what else is in flight where that is less. It grows fast to somewhat
-below where it was cut last and slowly from there, so that it settles at the quota instead of
-hammering it. After too many failures in a row the service is left
-alone for a while; then the first call is a probe.
+Pages in flight are counted for each service over all processes of a home. When the service
+throttles, the room shrinks by a quarter, or to what else is in flight where that is less. It
+grows fast to somewhat below where it was cut last and slowly from there, so that it settles at
+the quota instead of hammering it. After too many failures in a row the service is left alone
+for a while; then the first call is a probe.
+
+Who waits stands in a queue, large calls first: small ones fill the gaps and the end.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator
 
 from drac_pipeline.llm.clock import Clock
@@ -22,6 +25,8 @@ _SHRINK_MOST = 0.4
 _GROWTH, _SLOW_GROWTH = 5.0, 0.3  # pages more for each round of the room
 _NEAR = 0.85  # of the room at the last cut, from where it grows slowly
 _POLL = 0.05
+_NEXT = 3  # so many in front of the queue look often
+_PATIENCE = 60.0  # seconds from which nobody goes before who waits
 
 
 class Gate:
@@ -54,15 +59,23 @@ class Gate:
     @contextlib.contextmanager
     def entered(self, weight: int) -> Iterator[None]:
         """Wait for room for `weight` pages and hold it. Raises ModelUnavailable while the breaker is open."""
-        slot = self._enter(weight)
+        pid, born = this_process()
+        with self._db.change() as db:
+            done = db.execute(
+                "INSERT INTO entrants (service, weight, since, pid, born) VALUES (?, ?, ?, ?, ?)",
+                (self._service, weight, self._clock.now(), pid, born),
+            )
+            number = done.lastrowid
+        assert number is not None
         try:
+            self._await(number)
             yield
         finally:
             with self._db.change() as db:
-                db.execute("DELETE FROM slots WHERE id = ?", (slot,))
+                db.execute("DELETE FROM entrants WHERE id = ?", (number,))
 
-    def _enter(self, weight: int) -> int:
-        pid, born = this_process()
+    def _await(self, number: int) -> None:
+        """Come in as soon as it is this entrant's turn."""
         looks = 0
         while True:
             state = self._state()
@@ -74,17 +87,37 @@ class Gate:
             if looks % 40 == 0:
                 self._forget_the_dead()
             looks += 1
-            used = self._used()
-            if not used or used + weight <= self.room:
+            ahead = self._ahead(number)
+            if ahead == 0:
                 with self._db.change() as db:
-                    used = db.execute("SELECT COALESCE(SUM(weight), 0) FROM slots").fetchone()[0]
-                    if not used or used + weight <= self.room:
-                        done = db.execute(
-                            "INSERT INTO slots (weight, pid, born) VALUES (?, ?, ?)", (weight, pid, born)
-                        )
-                        assert done.lastrowid is not None
-                        return done.lastrowid
-            self._clock.sleep(_POLL / 2 + self._clock.jitter(_POLL))
+                    if self._ahead(number) == 0:
+                        db.execute("UPDATE entrants SET inside = 1 WHERE id = ?", (number,))
+                        return
+            # who stands far back need not look so often
+            pause = _POLL if ahead <= _NEXT else 4 * _POLL
+            self._clock.sleep(pause / 2 + self._clock.jitter(pause))
+
+    def _ahead(self, number: int) -> int:
+        """How many wait before this one; 0 where it may come in.
+
+        Large calls go first, so that the small ones fill the gaps and the end; one that fits goes
+        before a larger one that does not, unless that has waited long.
+        """
+        rows = self._db.rows(
+            "SELECT id, weight, since, inside FROM entrants WHERE service = ?", (self._service,)
+        )
+        used = sum(r["weight"] for r in rows if r["inside"])
+        free = self.room - used
+        now = self._clock.now()
+        waiting = [r for r in rows if not r["inside"]]
+        waiting.sort(key=lambda r: (now - r["since"] < _PATIENCE, -r["weight"], r["id"]))
+        for place, r in enumerate(waiting):
+            fits = not used or r["weight"] <= free
+            if r["id"] == number:
+                return 0 if fits else place + 1
+            if fits or now - r["since"] >= _PATIENCE:
+                return 1 + next((k for k, w in enumerate(waiting[place:]) if w["id"] == number), 0)
+        return 1
 
     def succeeded(self, weight: int) -> None:
         """A call came back."""
@@ -103,7 +136,7 @@ class Gate:
         now = self._clock.now()
         with self._db.change() as db:
             state = db.execute(*self._query("*")).fetchone()
-            others = db.execute("SELECT COALESCE(SUM(weight), 0) FROM slots").fetchone()[0] - weight
+            others = self._used(db) - weight
             room = min(self._ceiling, state["room"])
             first = state["cut_at"] <= now - _SHRINK_EVERY
             before = room if first else state["cut_room"]
@@ -131,11 +164,12 @@ class Gate:
     def _state(self):
         return self._db.rows(*self._query("*"))[0]
 
-    def _used(self) -> int:
-        return self._db.rows("SELECT COALESCE(SUM(weight), 0) FROM slots")[0][0]
+    def _used(self, db: sqlite3.Connection) -> int:
+        query = "SELECT COALESCE(SUM(weight), 0) FROM entrants WHERE service = ? AND inside"
+        return db.execute(query, (self._service,)).fetchone()[0]
 
     def _forget_the_dead(self) -> None:
-        for row in self._db.rows("SELECT DISTINCT pid, born FROM slots"):
+        for row in self._db.rows("SELECT DISTINCT pid, born FROM entrants"):
             if not is_alive(row["pid"], row["born"]):
                 with self._db.change() as db:
-                    db.execute("DELETE FROM slots WHERE pid = ? AND born = ?", (row["pid"], row["born"]))
+                    db.execute("DELETE FROM entrants WHERE pid = ? AND born = ?", (row["pid"], row["born"]))

@@ -27,7 +27,7 @@ from drac_pipeline.model.element import (
     elements_from_table,
     elements_to_table,
 )
-from drac_pipeline.model.plan import PLAN_SCHEMA_VERSION, ChunkPlan, PlannedChunk
+from drac_pipeline.model.plan import PLAN_SCHEMA_VERSION, ChunkPlan, LeftOut, PlannedChunk
 from drac_pipeline.model.section import Section
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Dropped",
     "Element",
     "ElementKind",
+    "LeftOut",
     "PageReport",
     "PlannedChunk",
     "Section",

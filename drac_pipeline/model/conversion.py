@@ -106,14 +106,15 @@ class BlockSpan(BaseModel):
 
 
 class ConversionReport(BaseModel):
-    """Per document: which converter, what became of each page, what was dropped, and what a
-    setting took in that is left out otherwise."""
+    """Per document: which converter, what became of each page, what was dropped, what a setting
+    took in that is left out otherwise, and whether the source is a page of a web site."""
 
     schema_version: int = CONVERSION_SCHEMA_VERSION
     converter: str
     pages: list[PageReport] = Field(default_factory=list)
     dropped: list[Dropped] = Field(default_factory=list)
     taken: list[str] = Field(default_factory=list)
+    web_page: bool = False
     warnings: list[str] = Field(default_factory=list)
 
 

@@ -21,11 +21,25 @@ class PlannedChunk(BaseModel):
     origin: Literal["planned", "fallback"] = "planned"
 
 
+class LeftOut(BaseModel):
+    """An element of a web page that is in no chunk, since it is the site's and not the page's; its
+    `text` (the beginning of it) and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    reason: str
+    text: str = ""
+
+
 class ChunkPlan(BaseModel):
-    """The chunks of a document in reading order, who planned them, and what had to be mended."""
+    """The chunks of a document in reading order, who planned them, and what had to be mended.
+
+    `left_out` is empty but for web pages."""
 
     schema_version: int = PLAN_SCHEMA_VERSION
     document_key: str
     planner: str
     chunks: list[PlannedChunk] = Field(default_factory=list)
+    left_out: list[LeftOut] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drac_pipeline import cores
 from drac_pipeline.config import ConvertConfig, DracConfig
 from drac_pipeline.convert.vlm import STAGE as CONVERTS
 from drac_pipeline.convert.vlm import convert_by_model, local_reading, pages_for_model
@@ -42,6 +43,7 @@ class ModelPages:
             self._saved(sum(not p.blank for p in local.report.pages))
             return local
         service = open_service(self.config.model, self.state, self.run)
+        cores.let_go()
         converted, tally = convert_by_model(
             pdf, self.images(), local, pages, self.config, service, self.document
         )
@@ -77,12 +79,13 @@ def model_pages(ctx: StageContext) -> ModelPages:
 
 
 def model_plan(
-    ctx: StageContext, elements: list[Element], cut: list[Section]
+    ctx: StageContext, elements: list[Element], cut: list[Section], *, web_page: bool = False
 ) -> tuple[ChunkPlan, dict[str, float]]:
     """The plan of a stage's document, and counts."""
     model = ctx.config.model.plan_model or ctx.config.model.model
     service = open_service(ctx.config.model, ctx.state, ctx.run, model)
-    plan, tally = plan_by_model(ctx.document.key, elements, cut, ctx.config, service)
+    cores.let_go()
+    plan, tally = plan_by_model(ctx.document.key, elements, cut, ctx.config, service, web_page=web_page)
     counts = {
         "sections_by_model": tally.by_model,
         "sections_reused": tally.reused,

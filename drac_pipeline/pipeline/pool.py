@@ -8,6 +8,7 @@ is reported as failed. One that goes beyond the limits of time or memory is kill
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import multiprocessing
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 Task = tuple[str, Collection[str] | None]
 SDKS = {"bedrock": "boto3", "openai": "openai"}  # imported once for all workers
 LOOK_SECONDS = 1.0
+_SORTED = 2000  # tasks; of more, the last ones are few of all
+_PAGE_BYTES = 50_000
 MOST_WAITING = 16  # worker processes with a model; each has memory of its own
 
 
@@ -52,7 +55,7 @@ def map_documents(
     """
     run = uuid.uuid4().hex[:12]
     workers = workers or _workers(config)
-    waiting = list(reversed(tasks))
+    waiting = _short_to_long(store, tasks)
     while waiting:
         suspects: list[Task] = []
         yield from _one_pool(store, waiting, suspects, config, force, min(workers, len(waiting)), run)
@@ -62,6 +65,23 @@ def map_documents(
             if alone:
                 log.warning("%s: its worker died", task[0])
                 yield _died(store, task, _CRASHED)
+
+
+def _short_to_long(store: Store, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks by the size of their documents. Work begins at the end: a long document that comes last
+    keeps one core, or a few calls, busy while the others have nothing left to do."""
+    backwards = list(reversed(tasks))
+    if len(tasks) > _SORTED:
+        return backwards
+
+    def size(task: Task) -> float:
+        manifest = store.manifest(task[0])
+        if manifest is None:
+            return 0.0
+        known = manifest.stages.get("normalized_pdf")
+        return known.counts.get("pages", 0) if known else manifest.source.size / _PAGE_BYTES
+
+    return sorted(backwards, key=size)
 
 
 def _workers(config: DracConfig) -> int:
@@ -191,5 +211,8 @@ def _work(
     say = Notes(Path(notes), number)
     limits = config.limits
     crew = Crew(limits.pages_in_parallel, limits.worker_memory_bytes, say.hired, say.left, say.progress)
-    with cores.at_work(crew.where), helped_by(crew):
+    own = contextlib.nullcontext()
+    if config.converts_by_model or config.plans_by_model:  # then there are more workers than cores
+        own = cores.a_place(crew.where, cores.usable())
+    with own, cores.at_work(crew.where), helped_by(crew):
         return process_document(Store(Path(root)), key, config, stages, force, say.on_stage, run)

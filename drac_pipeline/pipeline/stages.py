@@ -46,7 +46,7 @@ from drac_pipeline.normalize import normalize, sniff
 from drac_pipeline.normalize.unprinted import unprinted
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.pipeline.checks import fidelity_check, fidelity_counts, table_syntax_check
-from drac_pipeline.plan import complete, plan_local, verify_coverage
+from drac_pipeline.plan import complete, find_boilerplate, plan_local, verify_coverage
 from drac_pipeline.render import render_pages
 from drac_pipeline.section import sections
 from drac_pipeline.sources.fingerprint import hash_file
@@ -64,6 +64,8 @@ ELEMENTS_FILE = "elements.parquet"
 PLAN_FILE = "plan.json"
 CHUNKS_FILE = "chunks.parquet"
 PAGES_FILE = "pages.json"
+WEB_PAGE = "html"  # as `normalize.sniff` names pages of a web site
+_OF_WEB_PAGE = {b"drac_source": b"web page"}
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,7 @@ def _markdown(ctx: StageContext) -> StageOutput:
     document = read_convertible(ctx.read)
     converted = convert_document(document, ctx.config.convert, by_pages)
     report = converted.report
+    report.web_page = document.format == WEB_PAGE
     failed = [p for p in report.pages if p.error]
     if failed and len(failed) == len(report.pages) and not any(p.n_chars for p in failed):
         raise ConversionFailed(
@@ -229,7 +232,10 @@ def _markdown(ctx: StageContext) -> StageOutput:
 def _elements(ctx: StageContext) -> StageOutput:
     converted = read_conversion(ctx.read)
     elements = parse_markdown(converted.markdown, converted.spans)
-    pq.write_table(elements_to_table(elements), ctx.out / ELEMENTS_FILE)
+    table = elements_to_table(elements)
+    if converted.report.web_page:
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **_OF_WEB_PAGE})
+    pq.write_table(table, ctx.out / ELEMENTS_FILE)
     kinds = _tally(str(e.kind) for e in elements)
     return StageOutput(
         counts={"elements": len(elements), "headings": kinds.get("heading", 0)},
@@ -244,25 +250,36 @@ def _elements(ctx: StageContext) -> StageOutput:
 
 def _chunk_plan(ctx: StageContext) -> StageOutput:
     elements = read_elements(ctx.read)
-    cut = sections(elements, ctx.config.section)
+    schema = pq.read_schema(ctx.read("elements", ELEMENTS_FILE))
+    web_page = _OF_WEB_PAGE.items() <= (schema.metadata or {}).items()
+    web_page = web_page and ctx.config.plan.leave_out_boilerplate
+    out = find_boilerplate(elements) if web_page else []
+    gone = {x.id for x in out}
+    staying = [e for e in elements if e.id not in gone]
+    cut = sections(staying, ctx.config.section)
     spent: dict[str, float] = {}
     if ctx.config.plans_by_model:
         from drac_pipeline.pipeline.by_model import model_plan
 
-        planned, spent = model_plan(ctx, elements, cut)
+        planned, spent = model_plan(ctx, staying, cut, web_page=web_page)
     else:
-        planned = plan_local(ctx.document.key, elements, cut, ctx.config.plan)
-    plan = complete(elements, planned, ctx.config.plan)
-    coverage = verify_coverage(elements, plan)
+        planned = plan_local(ctx.document.key, staying, cut, ctx.config.plan)
+    planned = planned.model_copy(update={"left_out": [*out, *planned.left_out]})
+    plan = complete(elements, planned, ctx.config.plan, web_page=web_page)
+    coverage = verify_coverage(elements, plan, web_page=web_page)
     (ctx.out / PLAN_FILE).write_text(plan.model_dump_json(indent=1), encoding="utf-8")
     return StageOutput(
         counts={
             "sections": len(cut),
             "chunks": len(plan.chunks),
             "fallback_chunks": sum(c.origin == "fallback" for c in plan.chunks),
+            **({"left_out": len(plan.left_out)} if web_page else {}),
             **spent,
         },
-        facts={"planner": plan.planner},
+        facts={
+            "planner": plan.planner,
+            **({"left_out": [f"{x.reason}: {x.text}" for x in plan.left_out]} if plan.left_out else {}),
+        },
         checks={
             "coverage": CheckRecord(
                 passed=coverage.ok, blocking=True, detail=coverage.model_dump(mode="json")
@@ -276,7 +293,7 @@ def _chunks(ctx: StageContext) -> StageOutput:
     elements = read_elements(ctx.read)
     plan = ChunkPlan.model_validate_json(ctx.read("chunk_plan", PLAN_FILE).read_bytes())
     chunks = assemble(ctx.document.key, ctx.document.fingerprint, elements, plan)
-    verbatim = verify_verbatim(elements, chunks)
+    verbatim = verify_verbatim(elements, chunks, (x.id for x in plan.left_out))
     pq.write_table(chunks_to_table(chunks), ctx.out / CHUNKS_FILE)
     sizes = [c.n_chars for c in chunks]
     return StageOutput(
@@ -359,7 +376,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "elements",
         ("markdown",),
-        1,
+        2,
         lambda _: (),
         _elements,
         "ID-addressed elements (h1…, p1…) with level, page, boxes and ancestor headings.",
@@ -367,7 +384,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "chunk_plan",
         ("elements",),
-        1,
+        2,
         lambda c: (c.section, c.plan, c.model.for_plans()) if c.plans_by_model else (c.section, c.plan),
         _chunk_plan,
         "Chunks as lists of element ids; every content element in exactly one.",

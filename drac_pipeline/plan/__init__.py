@@ -1,6 +1,7 @@
 """Planners: which elements make a chunk, said in ids alone, and the proof that none is lost."""
 
+from drac_pipeline.plan.boilerplate import find_boilerplate
 from drac_pipeline.plan.coverage import CoverageReport, complete, verify_coverage
 from drac_pipeline.plan.local import plan_local
 
-__all__ = ["CoverageReport", "complete", "plan_local", "verify_coverage"]
+__all__ = ["CoverageReport", "complete", "find_boilerplate", "plan_local", "verify_coverage"]

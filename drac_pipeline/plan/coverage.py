@@ -29,6 +29,9 @@ class CoverageReport(BaseModel):
     headings_wrong    headings shown on top of a body that is not below them, or in the body with
                       nothing below them; headings not shown though they are above an element
     empty             ordinals of chunks with nothing in their body
+
+    `left_out` are the elements of a web page that the plan leaves out, with a reason: no fault there,
+    and missing in any other source.
     """
 
     n_content: int = 0
@@ -40,6 +43,7 @@ class CoverageReport(BaseModel):
     headings_missing: list[str] = Field(default_factory=list)
     headings_wrong: list[str] = Field(default_factory=list)
     empty: list[int] = Field(default_factory=list)
+    left_out: list[str] = Field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -55,8 +59,20 @@ class CoverageReport(BaseModel):
         )
 
 
-def verify_coverage(elements: Sequence[Element], plan: ChunkPlan) -> CoverageReport:
-    """Compares the plan with the elements it is for."""
+def verify_coverage(
+    elements: Sequence[Element], plan: ChunkPlan, *, web_page: bool = False
+) -> CoverageReport:
+    """Compares the plan with the elements it is for. Only of a `web_page` may it leave any out."""
+    out = {x.id for x in plan.left_out if x.reason} if web_page else set()
+    in_chunks = {i for c in plan.chunks for i in (*c.heading_ids, *c.body_ids)}
+    out -= in_chunks
+    report = _verify([e for e in elements if e.id not in out], plan)
+    report.n_content = sum(e.is_content for e in elements)
+    report.left_out = [e.id for e in elements if e.id in out]
+    return report
+
+
+def _verify(elements: Sequence[Element], plan: ChunkPlan) -> CoverageReport:
     by_id = {e.id: e for e in elements if e.kind is not ElementKind.ERROR}
     times: Counter[str] = Counter()
     shown: set[str] = set()
@@ -112,17 +128,28 @@ def _wrong_headings(
     return wrong
 
 
-def complete(elements: Sequence[Element], plan: ChunkPlan, config: PlanConfig | None = None) -> ChunkPlan:
+def complete(
+    elements: Sequence[Element],
+    plan: ChunkPlan,
+    config: PlanConfig | None = None,
+    *,
+    web_page: bool = False,
+) -> ChunkPlan:
     """The plan mended, so that `verify_coverage` finds nothing wrong with it; `warnings` say what was.
 
     Unknown ids are dropped and of duplicates the first is kept; a body is put into reading
     order; the headings of a chunk become the chains of what it holds; missing content goes
     to fallback chunks between its neighbours, and a heading without content to the chunk
-    that follows it. A sound plan comes back as it is.
+    that follows it. What of a `web_page` is left out stays out; of any other source it comes back. A
+    sound plan comes back as it is.
     """
-    report = verify_coverage(elements, plan)
+    report = verify_coverage(elements, plan, web_page=web_page)
+    out = set(report.left_out)
+    if len(out) < len(plan.left_out):
+        plan = plan.model_copy(update={"left_out": [x for x in plan.left_out if x.id in out]})
     if report.ok:
         return plan
+    elements = [e for e in elements if e.id not in out]
     config = config or PlanConfig()
     by_id = {e.id: e for e in elements}
     bare = bare_headings(elements)

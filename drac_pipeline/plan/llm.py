@@ -4,6 +4,7 @@ A section is one call, and sections go out together. Its elements are numbered a
 h1…, so that a plan is kept by what the model saw: text changed elsewhere in the document costs
 nothing. A reply is mended where that is clear, else asked for once more, else the section is
 planned locally. Headings are derived by program, and `complete` proves the coverage after.
+Of a web page the model may leave out boilerplate; the plan names it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from dataclasses import dataclass, field
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.llm.ledger import Purpose
-from drac_pipeline.llm.prompts import PLANS, Prompt, prompt
+from drac_pipeline.llm.prompts import PLANS, WEB, Prompt, prompt
 from drac_pipeline.llm.protocol import Request, RequestRefused, Stop
 from drac_pipeline.llm.results import ResultCache, key_of
 from drac_pipeline.llm.service import ModelService
 from drac_pipeline.model import ChunkPlan, Element, PlannedChunk, Section
+from drac_pipeline.plan.boilerplate import left_out, may_be_left_out
 from drac_pipeline.plan.local import heading_chars, plan_items
 from drac_pipeline.plan.outline import bare_headings, chunk_of, items_of
 from drac_pipeline.plan.reply import Plan, Unusable, read_plan
@@ -36,6 +38,15 @@ _SCHEMA = {
     },
     "required": ["chunks"],
     "additionalProperties": False,
+}
+_LEFT_OUT = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"id": {"type": "string"}, "reason": {"type": "string"}},
+        "required": ["id", "reason"],
+        "additionalProperties": False,
+    },
 }
 
 
@@ -58,6 +69,7 @@ class _Job:
     prompt: Prompt
     results: ResultCache
     by_id: dict[str, Element]
+    web_page: bool
 
 
 def plan_by_model(
@@ -66,12 +78,14 @@ def plan_by_model(
     sections: Sequence[Section],
     config: DracConfig,
     service: ModelService,
+    *,
+    web_page: bool = False,
 ) -> tuple[ChunkPlan, PlanTally]:
-    """The plan of a document, and who planned what. Raises ModelUnavailable or BudgetExceeded;
-    sections that were planned are kept."""
+    """The plan of a document, and who planned what. Of a `web_page`, boilerplate may be left out.
+    Raises ModelUnavailable or BudgetExceeded; sections that were planned are kept."""
     words = prompt(PLANS[config.model.plan_format])
     results = ResultCache(service.state / RESULTS)
-    job = _Job(document, config, service, words, results, {e.id: e for e in elements})
+    job = _Job(document, config, service, words, results, {e.id: e for e in elements}, web_page)
     tally = PlanTally()
     with ThreadPoolExecutor(config.model.calls_in_parallel) as pool:
         futures = [pool.submit(_plan_section, job, s) for s in sections]
@@ -80,8 +94,10 @@ def plan_by_model(
         except BaseException:
             pool.shutdown(cancel_futures=True)  # what is in flight is still kept
             raise
-    items = {e.id for e in items_of(elements)}
-    bare = bare_headings(elements)
+    out = {e.id: why for s, (plan, _, _) in zip(sections, done, strict=True) for e, why in _out(job, s, plan)}
+    staying = [e for e in elements if e.id not in out]
+    items = {e.id for e in items_of(staying)} | set(out)
+    bare = bare_headings(staying)
     headings = heading_chars(elements)
     chunks: list[PlannedChunk] = []
     for section, (plan, who, notes) in zip(sections, done, strict=True):
@@ -93,7 +109,16 @@ def plan_by_model(
         else:
             chunks += _chunks(members, plan, bare, headings, config, section.id)
     name = f"model {service.model} ({words.version})"
-    return ChunkPlan(document_key=document, planner=name, chunks=chunks, warnings=tally.warnings), tally
+    reported = [left_out(e, out[e.id]) for e in elements if e.id in out]
+    return ChunkPlan(
+        document_key=document, planner=name, chunks=chunks, left_out=reported, warnings=tally.warnings
+    ), tally
+
+
+def _out(job: _Job, section: Section, plan: Plan | None) -> list[tuple[Element, str]]:
+    """The elements that the plan of a section leaves out, and why."""
+    content = [e for i in section.element_ids if (e := job.by_id[i]).is_content]
+    return [(content[n - 1], why) for n, why in plan.left_out.items()] if plan else []
 
 
 def section_lines(section: Section, by_id: dict[str, Element]) -> tuple[list[str], int]:
@@ -116,15 +141,25 @@ def section_lines(section: Section, by_id: dict[str, Element]) -> tuple[list[str
     return lines, counts["p"]
 
 
-def plan_request(lines: Sequence[str], config: DracConfig) -> Request:
+def plan_request(lines: Sequence[str], config: DracConfig, *, web_page: bool = False) -> Request:
     """The question for a section."""
-    words = prompt(PLANS[config.model.plan_format])
+    style = config.model.plan_format
+    system = prompt(PLANS[style]).fill(min=str(config.plan.min_blocks), max=str(config.plan.max_blocks))
+    schema = _SCHEMA
+    if web_page:
+        system += "\n" + prompt(WEB[style]).text
+        # strict schemas have no optional fields: it may be empty
+        schema = {
+            **_SCHEMA,
+            "properties": {**_SCHEMA["properties"], "left_out": _LEFT_OUT},
+            "required": ["chunks", "left_out"],
+        }
     return Request(
         ("\n".join(lines),),
-        system=words.fill(min=str(config.plan.min_blocks), max=str(config.plan.max_blocks)),
+        system=system,
         max_tokens=config.model.planning_tokens,
         temperature=config.model.temperature,
-        schema=_SCHEMA if config.model.plan_format == "lists" else None,
+        schema=schema if style == "lists" else None,
     )
 
 
@@ -133,14 +168,19 @@ def _plan_section(job: _Job, section: Section) -> tuple[Plan | None, str, list[s
     lines, n = section_lines(section, job.by_id)
     if n <= 1:
         return Plan([[1]]) if n else None, "trivial", []
-    request = plan_request(lines, job.config)
+    request = plan_request(lines, job.config, web_page=job.web_page)
+    able = None
+    if job.web_page:
+        content = [e for i in section.element_ids if (e := job.by_id[i]).is_content]
+        able = {k for k, e in enumerate(content, 1) if may_be_left_out(e)}
     purpose = Purpose(job.document, STAGE, f"section {section.id}", job.prompt.version)
     own = job.config.model.for_plans().model_dump_json()
     key = key_of(job.prompt.version, own, request.system, "\n".join(lines))
     kept = job.results.get(key)
     if kept is not None:
         job.service.ledger.reused(purpose, job.service.client.provider, job.service.model)
-        return Plan(kept["groups"]), "reused", []
+        out = {int(k): why for k, why in kept.get("left_out", {}).items()}
+        return Plan(kept["groups"], left_out=out), "reused", []
     why = ""
     for _ in range(ASKS):
         parts = request.parts + ((f"Your last answer could not be used: {why}.",) if why else ())
@@ -160,12 +200,12 @@ def _plan_section(job: _Job, section: Section) -> tuple[Plan | None, str, list[s
         try:
             if answer.reply.stop is not Stop.END:
                 raise Unusable(f"it ended early ({answer.reply.stop})")
-            plan = read_plan(answer.reply.text, n)
+            plan = read_plan(answer.reply.text, n, able)
         except Unusable as e:
             why = str(e)
             job.service.settle(answer, why)
             continue
-        job.results.put(key, {"groups": plan.groups})
+        job.results.put(key, {"groups": plan.groups, "left_out": plan.left_out})
         job.service.settle(answer, "; ".join(plan.mended) or "accepted")
         return plan, "by_model", [f": {m}" for m in plan.mended]
     return None, "fallback", [f" was planned locally: {why}"]
@@ -189,6 +229,8 @@ def _chunks(
             pending.append(e)
             continue
         number += 1
+        if number in plan.left_out:
+            continue
         group = groups[owner[number]]
         group.extend((*pending, e))
         pending = []

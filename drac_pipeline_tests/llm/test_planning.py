@@ -13,6 +13,7 @@ from drac_pipeline.llm.service import ModelService
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.plan import complete, plan_local, verify_coverage
 from drac_pipeline.plan.llm import plan_by_model, section_lines
+from drac_pipeline.plan.reply import Unusable, read_plan
 from drac_pipeline.section import sections
 
 Make = Callable[..., ModelService]
@@ -118,3 +119,50 @@ def test_one_element_needs_no_model(service: Make):
         _, whole, tally = planned(service(server), elements, sections(elements))
         assert server.requests == 0
     assert (len(whole.chunks), tally.trivial) == (1, 1)
+
+
+WEB = "# Page\n\n" + "\n\n".join(f"Sentence {n} of the page." for n in range(9)) + "\n\n- Share it!"
+
+
+@pytest.mark.parametrize("style", ["boundaries", "ranges", "lists"])
+def test_boilerplate_of_a_web_page_is_left_out_and_named(style: str, service: Make):
+    elements = parse_markdown(WEB)
+    with double() as server:
+        model = service(server, plan_format=style, structured_output="yes")
+        config = DracConfig(plan=PlanConfig(planner="model"), model=model.config)
+        for _ in range(2):  # the second time from what is kept
+            plan, _ = plan_by_model("a.html", elements, sections(elements), config, model, web_page=True)
+            assert [(x.id, x.reason, x.text) for x in plan.left_out] == [
+                ("p10", "share links", "- Share it!")
+            ]
+            report = verify_coverage(elements, plan, web_page=True)
+            assert (report.ok, report.left_out) == (True, ["p10"])
+        assert server.requests == 1
+        whole, _ = plan_by_model("a.md", elements, sections(elements), config, model)
+        assert whole.left_out == []
+        assert verify_coverage(elements, whole).ok
+
+
+@pytest.mark.parametrize(
+    ("reply", "left_out", "groups"),
+    [
+        ("1 4 /6 | 3: share links; 6: consent", {3: "share links", 6: "consent"}, [[1, 2], [4, 5]]),
+        ("1-2 4-5 | p3, p6: site", {3: "site", 6: "site"}, [[1, 2], [4, 5]]),
+        ("`1 4 /6`", {}, [[1, 2, 3], [4, 5, 6]]),
+        ("1 4 /6 |", {}, [[1, 2, 3], [4, 5, 6]]),
+        # p2 may not go, and most of a section may not either
+        ("1 3-6 | 2: no use", {}, [[1, 2], [3, 4, 5, 6]]),
+        ("1-3 | 4: a; 5: a; 6: a", {}, [[1, 2, 3, 4, 5, 6]]),
+        ('{"chunks": [["p1", "p2", "p3"], ["p4", "p5"]], "left_out": ["p6"]}', {6: "boilerplate"}, None),
+    ],
+)
+def test_what_is_left_out_is_read(reply: str, left_out: dict[int, str], groups: list[list[int]] | None):
+    plan = read_plan(reply, 6, {3, 4, 5, 6})
+    assert plan.left_out == left_out
+    assert groups is None or plan.groups == groups
+
+
+def test_what_is_left_out_of_no_web_page_is_missing():
+    with pytest.raises(Unusable, match="p3"):
+        read_plan("1-2 4-6 | 3: share links", 6)
+    assert read_plan("1 4 /6 | 3: share links", 6).groups == [[1, 2, 3], [4, 5, 6]]

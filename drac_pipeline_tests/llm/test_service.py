@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -197,6 +198,83 @@ def test_pages_in_flight_never_exceed_the_room(tmp_path: Path):
     for t in threads:
         t.join()
     assert 4 <= most <= 8
+
+
+def test_large_calls_go_first_and_small_ones_fill_the_gaps(tmp_path: Path):
+    gate = Gate(Database(tmp_path / "db"), "s", 8, Clock())
+    entered: list[int] = []
+    leave = {weight: threading.Event() for weight in (5, 6, 1)}
+
+    def work(weight: int) -> None:
+        with gate.entered(weight):
+            entered.append(weight)
+            leave[weight].wait(10)
+
+    def waits(n: int) -> None:
+        deadline = time.monotonic() + 10
+        while len(entered) < n and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    threads = [threading.Thread(target=work, args=(w,)) for w in (5, 6, 1)]
+    threads[0].start()
+    waits(1)
+    threads[1].start()  # no room for it beside the first
+    threads[2].start()
+    waits(2)
+    assert entered == [5, 1]
+    leave[5].set()
+    waits(3)
+    assert entered == [5, 1, 6]
+    leave[6].set(), leave[1].set()
+    for t in threads:
+        t.join()
+
+
+def test_a_queue_is_left_by_large_calls_first(tmp_path: Path):
+    gate = Gate(Database(tmp_path / "db"), "s", 5, Clock())
+    entered: list[int] = []
+
+    def work(weight: int) -> None:
+        with gate.entered(weight):
+            entered.append(weight)
+
+    threads = []
+    with gate.entered(5):
+        for weight in (1, 2, 5, 3):
+            threads.append(threading.Thread(target=work, args=(weight,)))
+            threads[-1].start()
+        deadline = time.monotonic() + 10
+        while len(gate._db.rows("SELECT 1 FROM entrants")) < 5 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    for t in threads:
+        t.join()
+    assert entered[0] == 5
+
+
+def test_who_waits_long_is_not_overtaken_any_more(tmp_path: Path, clock):
+    database = Database(tmp_path / "db")
+    gate = Gate(database, "s", 6, clock)
+    with database.change() as db:  # a large call waits beside a small one in flight
+        row = ("s", clock.now() - 100, os.getpid(), "")
+        db.execute(
+            "INSERT INTO entrants (service, since, pid, born, weight, inside) VALUES (?,?,?,?,2,1)", row
+        )
+        db.execute("INSERT INTO entrants (service, since, pid, born, weight) VALUES (?,?,?,?,6)", row)
+    with database.change() as db:
+        db.execute(
+            "INSERT INTO entrants (service, since, pid, born, weight) VALUES ('s',?,?,'',1)",
+            (clock.now(), os.getpid()),
+        )
+    assert gate._ahead(3) > 0
+    with database.change() as db:
+        db.execute("UPDATE entrants SET since = ? WHERE id = 2", (clock.now(),))
+    assert gate._ahead(3) == 0
+
+
+def test_services_have_quotas_of_their_own(tmp_path: Path):
+    database = Database(tmp_path / "db")
+    with Gate(database, "a", 5, Clock()).entered(5), Gate(database, "b", 5, Clock()).entered(5):
+        pass
 
 
 def test_capabilities_are_probed_once_and_remembered(service: Make):

@@ -98,3 +98,29 @@ def test_auto_needs_no_model_for_good_text_and_says_what_that_saves(tmp_path: Pa
     assert (counts["model_pages"], counts["pages_spared"]) == (0, 2)
     assert 0 < counts["saved_usd"] < 0.01
     assert not (home.path / "model").exists()
+
+
+@pytest.mark.parametrize("planner", ["local", "model"])
+def test_what_is_left_out_of_a_web_page_is_reported(planner: str, tmp_path: Path, settings: Settings):
+    source = tmp_path / "source"
+    source.mkdir()
+    body = "".join(f"<p>Sentence {n} of the page.</p>" for n in range(9))
+    text = f"<title>Page</title><h1>Page</h1>{body}<p>Back to top</p><p>Share it all over the town!</p>"
+    (source / "page.html").write_text(f"<!doctype html><html><body>{text}</body></html>")
+    (source / "page.md").write_text("# Page\n\nA sentence.\n\nBack to top\n\nAnother, a long one.")
+    home = Home(tmp_path / "home")
+    with Double(Brain()) as server:
+        config = DracConfig(plan=PlanConfig(planner=planner), model=settings(server))  # type: ignore[arg-type]
+        done = ingest(home, source, config)
+        assert [o.failure for o in done.values()] == [None, None]
+    manifest = home.store.manifest("page.html")
+    assert manifest
+    record = manifest.stages["chunk_plan"]
+    wanted = ["navigation: Back to top"] + ["share links: Share it all over the town!"] * (planner == "model")
+    assert record.facts["left_out"] == wanted
+    assert record.counts["left_out"] == len(wanted)
+    assert record.checks["coverage"].detail["left_out"] == ["p10", "p11"][: len(wanted)]
+    other = home.store.manifest("page.md")
+    assert other
+    assert "left_out" not in other.stages["chunk_plan"].counts
+    assert other.stages["chunk_plan"].checks["coverage"].detail["missing"] == []

@@ -25,6 +25,17 @@ def test_every_document_comes_back_once(tmp_path, corpus):
     assert all(o.failure is None for o in outcomes)
 
 
+def test_long_documents_come_first(tmp_path, make_pdf):
+    root = tmp_path / "corpus"
+    for n in (1, 3, 2):
+        make_pdf(root / f"{n}.pdf", *[f"<h1>Part {p}</h1><p>Text {n}.</p>" for p in range(n)])
+    home = Home(tmp_path / "home")
+    tasks = [(w.key, ["normalized_pdf"]) for w in find_work(home, root, home.config).work]
+    list(map_documents(home.store, tasks, home.config, workers=1))
+    again = map_documents(home.store, [(k, None) for k, _ in tasks], home.config, workers=1)
+    assert [o.key for o in again] == ["3.pdf", "2.pdf", "1.pdf"]
+
+
 def test_a_killed_worker_costs_no_document(tmp_path, make_pdf):
     root = tmp_path / "corpus"
     for n in range(6):

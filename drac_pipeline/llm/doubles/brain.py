@@ -43,6 +43,8 @@ class Brain:
             text = json.dumps({"chunks": [p for p in words.split("\n\n") if not p.startswith("#")]})
         elif _ELEMENT.search(words):
             text = plan(words, _style(system + words), fault)
+            if "This source is a web page" in system:
+                text = without_sharing(words, text)
         else:
             text = "Yes."
         stop = "end_turn"
@@ -71,6 +73,17 @@ class Brain:
 def _style(asked: str) -> str:
     """The format that the prompt asks for."""
     return "lists" if '"chunks"' in asked else "boundaries" if "a slash and" in asked else "ranges"
+
+
+def without_sharing(words: str, text: str) -> str:
+    """The plan with lines of share links left out."""
+    out = [m["id"] for m in re.finditer(r"^(?P<id>p\d+) \w+ .*\bShare\b", words, re.M)]
+    if not out:
+        return text
+    if not text.startswith("{"):
+        return f"{text} | {', '.join(i[1:] for i in out)}: share links"
+    chunks = [[i for i in c if i not in out] for c in json.loads(text)["chunks"]]
+    return json.dumps({"chunks": chunks, "left_out": [{"id": i, "reason": "share links"} for i in out]})
 
 
 def plan(words: str, style: str = "ranges", fault: str = "") -> str:

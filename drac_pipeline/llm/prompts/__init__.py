@@ -9,17 +9,15 @@ from functools import lru_cache
 from importlib.resources import files
 from string import Template
 
-CONVERT = "convert-v1"
-PLAN_BOUNDARIES = "plan-boundaries-v1"
-PLAN_RANGES = "plan-ranges-v1"
-PLAN_LISTS = "plan-lists-v1"
+CONVERT = "convert-v2"
 AGENTIC = "agentic-v1"
-PLANS = {"boundaries": PLAN_BOUNDARIES, "ranges": PLAN_RANGES, "lists": PLAN_LISTS}
+PLANS = {style: f"plan-{style}-v2" for style in ("boundaries", "ranges", "lists")}
+WEB = {style: f"web-{style}-v1" for style in PLANS}  # added to PLANS where the source is a web page
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`version` is name and hash, such as `convert-v1-3fa9c0d1`."""
+    """`version` is name and hash, such as `convert-v2-3fa9c0d1`."""
 
     version: str
     text: str

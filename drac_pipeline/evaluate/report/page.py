@@ -16,7 +16,7 @@ from drac_pipeline.evaluate.report.plots import (
 from drac_pipeline.evaluate.report.verdicts import verdicts
 
 TEMPLATE = "report.html.j2"
-_PLOTTED = ("recall@6", BUDGET_RECALL, "mrr", "ndcg@6")
+_PLOTTED = ("recall@6", "recall@3", BUDGET_RECALL, "mrr", "ndcg@6", "precision@6")
 
 
 def render_page(summary: dict[str, Any]) -> str:

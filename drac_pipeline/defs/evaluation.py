@@ -21,6 +21,7 @@ from drac_pipeline.errors import DracError
 from drac_pipeline.evaluate.job import Done, Wish, run_evaluation
 from drac_pipeline.evaluate.metrics import METRICS, SHORT
 from drac_pipeline.evaluate.report.verdicts import verdicts
+from drac_pipeline.inspection.serve import evaluation_url
 
 NAME = "retrieval_evaluation"
 EVALUATE = "evaluate"
@@ -63,7 +64,7 @@ def retrieval_evaluation(
         )
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
-    return MaterializeResult(metadata=evaluation_metadata(done))
+    return MaterializeResult(metadata=evaluation_metadata(done, opened.config.inspect.url))
 
 
 evaluate_job = define_asset_job(
@@ -73,8 +74,9 @@ evaluate_job = define_asset_job(
 )
 
 
-def evaluation_metadata(done: Done) -> dict[str, MetadataValue]:
-    """The metrics of our chunks as numbers to plot, all sets in a table, and where the report is."""
+def evaluation_metadata(done: Done, served_at: str = "") -> dict[str, MetadataValue]:
+    """The metrics of our chunks as numbers to plot, all sets in a table, and where the report is: its file,
+    and its address where `drac inspect --serve` is at `served_at`."""
     c = done.summary["comparisons"][0]
     ours = next(s for s in c["sets"] if s["name"] == c["reference"])
     out: dict[str, MetadataValue] = {
@@ -82,7 +84,9 @@ def evaluation_metadata(done: Done) -> dict[str, MetadataValue]:
     }
     out["ranked by"] = MetadataValue.text(c["main_ranker"])
     out["questions"] = MetadataValue.int(c["questions"])
-    out["report"] = MetadataValue.url(done.page.as_uri())
+    if served_at:
+        out["report"] = MetadataValue.url(evaluation_url(served_at))
+    out["report file"] = MetadataValue.path(str(done.page))
     out["sets"] = MetadataValue.table(
         records=[
             TableRecord(

@@ -1,4 +1,4 @@
-"""Serve the pages of a home's documents, each made when it is asked for.
+"""Serve the pages of a home's documents, each made when it is asked for, and its evaluation's report.
 
 Read-only, for this machine: it listens on a loopback address, and answers only requests that
 name it by such an address, so that a web page elsewhere cannot read documents through it.
@@ -21,12 +21,19 @@ from drac_pipeline.store import Home
 log = logging.getLogger(__name__)
 
 DOCUMENT_PATH = "/document/"
+EVALUATION_PATH = "/evaluation"
+EVALUATION_REPORT = "evaluation/report.html"  # in the home, written by `drac eval`
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def document_url(base: str, key: str, chunk: int | None = None) -> str:
     """Where a server at `base` shows document `key` (and its chunk of that ordinal)."""
     return f"{base.rstrip('/')}{DOCUMENT_PATH}{quote(key)}" + ("" if chunk is None else f"#chunk-{chunk + 1}")
+
+
+def evaluation_url(base: str) -> str:
+    """Where a server at `base` shows the report of the home's last evaluation."""
+    return base.rstrip("/") + EVALUATION_PATH
 
 
 class InspectionServer(ThreadingHTTPServer):
@@ -64,6 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
                 pages = parse_pages(asked) if asked else default_pages(self.server.home.store, key)
                 view = view_document(self.server.home.store, key, pages)
                 self._answer(HTTPStatus.OK, inspection_html(view, str(self.server.home.path)))
+            elif parts.path == EVALUATION_PATH:
+                self._answer(HTTPStatus.OK, _evaluation(self.server.home))
             else:
                 self._answer(HTTPStatus.NOT_FOUND, _message("Nothing is served there."))
         except DracError as e:
@@ -95,6 +104,13 @@ def _message(text: str) -> str:
     )
 
 
+def _evaluation(home: Home) -> str:
+    report = home.path / EVALUATION_REPORT
+    if not report.is_file():
+        raise DracError("This home was not evaluated yet: `drac eval QUESTIONS` does it.")
+    return report.read_text(encoding="utf-8")
+
+
 def _listing(home: Home) -> str:
     rows = []
     for m in sorted(home.store.manifests(), key=lambda m: m.document_key):
@@ -105,7 +121,10 @@ def _listing(home: Home) -> str:
         cells = "".join(f"<td>{c}</td>" for c in (link, int(pages), int(chunks), html.escape(failed)))
         rows.append(f"<tr>{cells}</tr>")
     head = "<tr><th>document</th><th>pages</th><th>chunks</th><th></th></tr>"
-    return _PAGE.format(title="Documents", body=f"<h1>Documents</h1><table>{head}{''.join(rows)}</table>")
+    table = f"<table>{head}{''.join(rows)}</table>"
+    if (home.path / EVALUATION_REPORT).is_file():
+        table = f"<p><a href='{EVALUATION_PATH}'>How well the chunks are found</a></p>{table}"
+    return _PAGE.format(title="Documents", body=f"<h1>Documents</h1>{table}")
 
 
 _PAGE = (

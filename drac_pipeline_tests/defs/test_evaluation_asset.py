@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import urllib.request
 from pathlib import Path
 
 from dagster import AssetKey, Definitions, in_process_executor
@@ -10,6 +12,7 @@ from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.evaluation import EVALUATE, NAME, evaluate_job, retrieval_evaluation
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import make_stage_assets
+from drac_pipeline.inspection.serve import InspectionServer
 
 QUESTIONS = (
     "question,supporting_facts,files\n"
@@ -43,9 +46,18 @@ def test_it_is_materialized_with_figures_and_report(bench):
     assert metadata["questions"].value == 2
     assert [r.data["set"] for r in metadata["sets"].records] == ["drac", "fixed 1000/200"]
     assert "drac against fixed 1000/200" in metadata["said"].value
-    page = Path(metadata["report"].value.removeprefix("file://"))
+    page = Path(metadata["report file"].value)
     assert page == bench.home.path / "evaluation" / "report.html"
-    assert "Where does the roof leak?" in page.read_text() or "2 questions" in page.read_text()
+    assert "2 questions with 2 supporting facts" in page.read_text()
+    server = InspectionServer(bench.home)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:  # what the link leads to
+        address = metadata["report"].value.replace(DracConfig().inspect.url, server.url)
+        assert urllib.request.urlopen(address).read().decode() == page.read_text()
+        assert "/evaluation" in urllib.request.urlopen(server.url).read().decode()
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_without_questions_it_fails_with_the_way_out(bench):

@@ -64,6 +64,10 @@ class NormalizeConfig(_Settings):
     tracked_changes: Literal["accepted", "rejected", "shown"] = Field(
         default="accepted", description="how tracked changes are read; `shown` prints deletions as text"
     )
+    damaged_pdf: Literal["refuse", "take"] = Field(
+        default="refuse",
+        description="a PDF that was cut off and lost content: an error, or taken for what is left of it",
+    )
     passwords: list[SecretStr] = Field(default=[], description="tried on encrypted documents, in order")
     office_command: str = Field(default="soffice", description="LibreOffice: a name on PATH or a path")
     browser_command: str = Field(

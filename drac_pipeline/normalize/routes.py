@@ -196,7 +196,7 @@ def _made(pdf: Path, kind: str, route: Route, tool: str, warnings: list[str]) ->
 
 
 def _pass_through(source: Path, target: Path, config: NormalizeConfig) -> Normalized:
-    probe = probe_pdf(source, _passwords(config))
+    probe = probe_pdf(source, _passwords(config), take_damaged=config.damaged_pdf == "take")
     if probe.password is None:
         source.rename(target)
     else:

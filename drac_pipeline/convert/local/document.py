@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from drac_pipeline.convert.ocr import even_sizes, read_with_ocr
 from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocument
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
 from drac_pipeline.mupdf import pymupdf
+from drac_pipeline.normalize.damage import ending, find_damage
 from drac_pipeline.pages import map_pages
 
 VERSION = "2"
@@ -94,7 +95,8 @@ def _convert(
     report = ConversionReport(converter=f"local {VERSION} (PyMuPDF {_version()})")
     pages: list[PageText] = []
     reports: dict[int, PageReport] = {}
-    read = map_pages(_reader, (pdf, config), numbers, functools.partial(_read, document, config))
+    lost = find_damage(document, ending(pdf)).lost if document.is_repaired else {}
+    read = map_pages(_reader, (pdf, config, lost), numbers, functools.partial(_read, document, config, lost))
     for n, (page, state) in zip(numbers, read, strict=True):
         reports[n + 1] = state
         if page is not None:
@@ -137,20 +139,26 @@ def _convert(
     return Converted(markdown=writer.markdown, spans=writer.spans, tables=writer.tables, report=report)
 
 
-def _reader(pdf: Path | bytes, config: ConvertConfig) -> Callable[[int], _Read]:
+def _reader(pdf: Path | bytes, config: ConvertConfig, lost: Mapping[int, list[str]]) -> Callable[[int], _Read]:
     """`_read` in a process of its own."""
-    return functools.partial(_read, open_pdf(pdf), config)
+    return functools.partial(_read, open_pdf(pdf), config, lost)
 
 
-def _read(document: pymupdf.Document, config: ConvertConfig, n: int) -> _Read:
-    """Read one page; failures and pages without text are said in the report."""
+def _read(document: pymupdf.Document, config: ConvertConfig, lost: Mapping[int, list[str]], n: int) -> _Read:
+    """Read one page; failures and pages without text are said in the report. `lost` maps a page
+    (1-based) to what a damaged file lacks of it."""
+    gone = lost.get(n + 1, [])
+    if "page" in gone or "fonts" in gone:  # what letters stand for is gone with the fonts
+        what = "the page is" if "page" in gone else f"{' and '.join(gone)} of the page are"
+        error = f"the file is damaged: {what} missing"
+        return None, PageReport(page=n + 1, reader="none", confidence=0.0, error=error)
     pymupdf.TOOLS.reset_mupdf_warnings()
     try:
         page = document.load_page(n)
         text = read_page(page, n + 1)
     except Exception as e:
         return None, PageReport(page=n + 1, reader="none", confidence=0.0, error=f"page cannot be read: {e}")
-    broken = _BROKEN.search(pymupdf.TOOLS.mupdf_warnings())
+    broken = bool(gone) or _BROKEN.search(pymupdf.TOOLS.mupdf_warnings()) is not None
     try:
         found = read_with_ocr(page, text, config)
     except Exception as e:
@@ -159,6 +167,7 @@ def _read(document: pymupdf.Document, config: ConvertConfig, n: int) -> _Read:
         # what can be read of it stays in the text
         found.report.error = "the content of the page is damaged: text is missing or wrong"
         found.report.confidence = min(found.report.confidence, 0.3)
+        found.report.blank = False
     return found.page, found.report
 
 

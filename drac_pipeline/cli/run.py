@@ -115,8 +115,8 @@ def run(
                         raise interrupted(len(summary.outcomes), len(keys)) from None
             summary.run_id = launched.run_id
             summary.crashed = not launched.success and not summary.failures
-    print_summary(out, opened, summary, time.monotonic() - began)
-    if summary.failures or summary.crashed or decided.refused:
+    print_summary(out, opened, summary, time.monotonic() - began, everything=everything)
+    if summary.failures or summary.crashed or decided.refused or found.blocked:
         raise typer.Exit(1)
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from drac_pipeline.errors import explain
 from drac_pipeline.pipeline import DocumentOutcome
+from drac_pipeline.pipeline.condition import condition
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.store import Home, Manifest
 
@@ -43,11 +44,14 @@ class Summary:
         return out
 
 
-def print_summary(console: Console, home: Home, summary: Summary, seconds: float) -> None:
-    """Documents, pages, elements, chunks, seconds; failures with their reason; where things lie."""
+def print_summary(
+    console: Console, home: Home, summary: Summary, seconds: float, *, everything: bool = False
+) -> None:
+    """Documents, pages, elements, chunks, seconds; failures with their reason; where things lie.
+    Without `everything` the table of documents ends after MOST_ROWS."""
     done = {k: home.store.manifest(k) for k in summary.outcomes}
     if done:
-        console.print(_documents_table(summary, done))
+        console.print(_documents_table(summary, done, None if everything else MOST_ROWS))
     failures = summary.failures
     if failures:
         table = Table(title="Failed", title_justify="left", title_style="bold red", show_lines=True)
@@ -57,6 +61,19 @@ def print_summary(console: Console, home: Home, summary: Summary, seconds: float
         for key, (stage, reason) in sorted(failures.items()):
             table.add_row(escape(key), stage, escape(reason))
         console.print(table)
+    unwhole = {
+        k: c
+        for k, m in sorted(done.items())
+        if m and not summary.outcomes[k].failure and (c := condition(m))[0]
+    }
+    for state, why in (("partial", "pages could not be read"), ("blank", "no text, nothing to index")):
+        keys = [k for k, c in unwhole.items() if c[0] == state]
+        if keys:
+            console.print(f"[yellow]{len(keys)} {state}[/] ({why}):")
+            for key in keys[:MOST_WARNED]:
+                console.print(f"  {escape(key)}" + (f": {unwhole[key][1]}" if state == "partial" else ""))
+            if len(keys) > MOST_WARNED:
+                console.print(f"  … and {len(keys) - MOST_WARNED} more: `drac status` lists them")
     if warned := _warnings(summary):
         console.print(f"[yellow]{len(warned)} with warnings[/] (all of them in the Dagster UI):")
         for key, lines in warned[:MOST_WARNED]:
@@ -93,7 +110,7 @@ def _warnings(summary: Summary) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _documents_table(summary: Summary, manifests: dict[str, Manifest | None]) -> Table:
+def _documents_table(summary: Summary, manifests: dict[str, Manifest | None], most: int | None) -> Table:
     table = Table(title=f"{len(manifests)} documents", title_justify="left")
     table.add_column("document", overflow="fold")
     for name in ("pages", "elements", "chunks", "seconds"):
@@ -115,10 +132,14 @@ def _documents_table(summary: Summary, manifests: dict[str, Manifest | None]) ->
         )
         if len(made) > 5 and not outcome.failure:
             state = "all"
-        if i < MOST_ROWS:
+        if (shown := condition(manifest)[0] if manifest and not outcome.failure else "") == "partial":
+            state = f"[yellow]partial[/] ({state})"
+        elif shown == "blank":
+            state = f"[yellow]blank[/] ({state})"
+        if most is None or i < most:
             table.add_row(escape(key), *map(str, figures), f"{outcome.seconds:.1f}", state)
-    if len(keys) > MOST_ROWS:
-        table.add_row(f"… and {len(keys) - MOST_ROWS} more", "", "", "", "", "")
+    if most is not None and len(keys) > most:
+        table.add_row(f"… and {len(keys) - most} more: `drac status --all`", "", "", "", "", "")
     table.add_section()
     table.add_row("[b]total", *(f"{t:,}" for t in totals[:3]), f"{totals[3]:.1f}", "")
     return table

@@ -218,6 +218,7 @@ def _markdown(ctx: StageContext) -> StageOutput:
         facts={
             "converter": report.converter,
             "readers": _tally(p.reader for p in report.pages),
+            "failed_pages": [p.page for p in failed],
             "taken_in": report.taken,
             "left_out": _tally(d.reason for d in report.dropped),
         },

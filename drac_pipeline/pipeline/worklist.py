@@ -55,7 +55,8 @@ class WorkList:
     looked at again; `changes` counts new, changed, renamed, touched … documents. `gone` are keys of
     this source that the home knows and the source no longer has, `excluded` those of them whose
     file is there and left out by the settings, `renamed` maps a new key to the gone one whose
-    bytes it has. What lies below a folder that cannot be read is in none of these.
+    bytes it has. `blocked` are paths that cannot be read, and why: what lies below them is in none
+    of these.
     """
 
     source: Path
@@ -69,6 +70,7 @@ class WorkList:
     gone: list[str] = field(default_factory=list)
     excluded: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
+    blocked: dict[Path, str] = field(default_factory=dict)
 
     @property
     def n_documents(self) -> int:
@@ -97,6 +99,7 @@ def find_work(
         entries = folder.list()
         skipped = [f"{s.path}: {s.reason}" for s in folder.skipped]
         found = WorkList(folder.root, keys=[e.key for e in entries], skipped=skipped)
+        found.blocked = {s.path: s.reason for s in folder.skipped if s.unreadable}
         known = {m.document_key: m for m in home.store.manifests(retired=True)}
         _refuse_collisions(folder.root, found.keys, known)
         if not dry:
@@ -141,13 +144,12 @@ def _left(folder: FolderSource, found: WorkList, known: dict[str, Manifest]) -> 
     if folder.is_single_file:
         return []
     listed, root = set(found.keys), path_text(folder.root)
-    blocked = [s.path for s in folder.skipped if s.unreadable]
     out = []
     for key, m in known.items():
         if key in listed or m.source.root != root:
             continue
         path = m.source.local_path
-        if any(path.is_relative_to(b) for b in blocked):
+        if any(path.is_relative_to(b) for b in found.blocked):
             continue  # nobody can say
         if m.retired is None and os.path.lexists(path):
             found.excluded.add(key)

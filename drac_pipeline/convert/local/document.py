@@ -139,7 +139,9 @@ def _convert(
     return Converted(markdown=writer.markdown, spans=writer.spans, tables=writer.tables, report=report)
 
 
-def _reader(pdf: Path | bytes, config: ConvertConfig, lost: Mapping[int, list[str]]) -> Callable[[int], _Read]:
+def _reader(
+    pdf: Path | bytes, config: ConvertConfig, lost: Mapping[int, list[str]]
+) -> Callable[[int], _Read]:
     """`_read` in a process of its own."""
     return functools.partial(_read, open_pdf(pdf), config, lost)
 

@@ -1,0 +1,123 @@
+"""Where every document of a home stands, its sources looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drac_pipeline.errors import explain
+from drac_pipeline.pipeline.condition import condition
+from drac_pipeline.pipeline.freshness import State, document_states
+from drac_pipeline.pipeline.look import Looked, look_at_sources
+from drac_pipeline.pipeline.retry import retry
+from drac_pipeline.pipeline.stages import STAGES
+from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
+from drac_pipeline.store import Home, Manifest
+
+BAD = frozenset({"failed", "unreadable", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A document and its state: up to date, partial, blank, new, changed, stale, incomplete, failed,
+    gone, retired, unreadable, or unknown where its folder cannot be looked at. `why` is in words."""
+
+    key: str
+    state: str
+    why: str = ""
+
+    @property
+    def bad(self) -> bool:
+        """True where a person has to look after it."""
+        return self.state in BAD
+
+
+@dataclass
+class Overview:
+    """All documents by key, and what could not be looked at: a path and the reason each."""
+
+    documents: list[Standing] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
+
+
+def overview(home: Home) -> Overview:
+    """The state of every document that the home knows or its sources have. Writes nothing but the
+    cache of fingerprints."""
+    looked = look_at_sources(home, dry=True) if home.sources() else Looked()
+    out = Overview(blocked=[f"{source}: {why}" for source, why in looked.unreachable.items()])
+    out.blocked += [f"{path}: {why}" for f in looked.found for path, why in f.blocked.items()]
+    known: set[str] = set()
+    with FingerprintCache(home.fingerprint_cache) as cache:
+        for manifest in home.store.manifests(retired=True):
+            key = manifest.document_key
+            known.add(key)
+            out.documents.append(Standing(key, *_state(home, manifest, cache, looked)))
+    for found in looked.found:
+        new_names = set(found.renamed)
+        for work in found.work:
+            if work.key not in known:
+                old = (
+                    f"{found.renamed[work.key]} under another name"
+                    if work.key in new_names
+                    else "not run yet"
+                )
+                out.documents.append(Standing(work.key, "new", old))
+        out.documents += [Standing(k, "new", "still being written") for k in found.settling if k not in known]
+        out.documents += [
+            Standing(k, "unreadable", explain(e.kind, e.cause, e.remedy))
+            for k, e in found.unreadable.items()
+            if k not in known
+        ]
+    out.documents.sort(key=lambda s: s.key)
+    return out
+
+
+def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Looked) -> tuple[str, str]:
+    if (error := looked.unreadable.get(manifest.document_key)) is not None:
+        return "unreadable", explain(error.kind, error.cause, error.remedy)
+    back = any(w.key == manifest.document_key and w.change == "returned" for w in looked.work)
+    if manifest.retired and not back:
+        r = manifest.retired
+        return "retired", f"{r.reason} on {r.at[:10]}; artifacts kept until {r.delete_at[:10]}"
+    path = manifest.source.local_path
+    for found in looked.found:
+        for blocked, why in found.blocked.items():
+            if path.is_relative_to(blocked):
+                return "unknown", f"{blocked} {why}; what is there of it is kept"
+    try:
+        stat = path.stat()
+        fingerprint = cache.get(path, stat)
+        if fingerprint is None:
+            fingerprint, stat = hash_file(path)
+            cache.put(path, stat, fingerprint)
+    except FileNotFoundError:
+        root = Path(manifest.source.root)
+        if not root.is_dir():
+            return "unknown", f"its source {root} is not there; what is there of it is kept"
+        return "gone", f"{manifest.source.path} is no longer there; the next run retires it"
+    except Exception as e:  # permissions, devices: whatever keeps it from being read
+        return "unreadable", str(e)
+    if any(manifest.document_key in f.excluded for f in looked.found):
+        return "gone", "the settings exclude it; the next run retires it"
+    if manifest.retired:
+        return "new", "returned to the source"
+    return _made(home, manifest, fingerprint)
+
+
+def _made(home: Home, manifest: Manifest, fingerprint: str) -> tuple[str, str]:
+    config = home.config
+    states = document_states(home.store, manifest, config, fingerprint)
+    if manifest.failure and fingerprint == manifest.source.fingerprint:
+        f = manifest.failure
+        tries = f" ({f.attempts} attempts)" if f.attempts > 1 else ""
+        again = retry(manifest, config)
+        told = f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}{tries}"
+        return "failed", f"{told} By itself: {again.reason}." if config.refresh.trigger != "off" else told
+    if fingerprint != manifest.source.fingerprint:
+        return "changed", "the source file has changed"
+    first = next(((s.name, states[s.name]) for s in STAGES if states[s.name].state != State.FRESH), None)
+    if first is None:
+        state, why = condition(manifest)
+        return state or "up to date", why
+    name, found = first
+    return ("stale" if found.state == State.STALE else "incomplete"), f"{name}: {found.reason}"

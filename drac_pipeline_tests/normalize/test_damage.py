@@ -89,7 +89,8 @@ def test_a_wrong_table_of_objects_costs_nothing(tmp_path: Path, whole: bytes, ru
     assert [w for w in done.warnings if "repaired" in w and "nothing" in w]
 
 
-def test_a_whole_file_is_not_looked_through(tmp_path: Path, whole: bytes) -> None:
+@pytest.mark.usefixtures("whole")
+def test_a_whole_file_is_not_looked_through(tmp_path: Path) -> None:
     end = ending(tmp_path / "whole.pdf")
     assert not end.cut_off
     with pymupdf.open(tmp_path / "whole.pdf") as doc:

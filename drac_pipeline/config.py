@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -354,6 +355,26 @@ class RefreshConfig(_Settings):
     retry_minutes: float = Field(
         default=10.0, ge=0, description="how long after the first failure; doubles with each attempt"
     )
+    fresh_within_hours: float = Field(
+        default=25.0,
+        gt=0,
+        description="how old the last look may be before Dagster calls the corpus overdue",
+    )
+
+
+class AlertsConfig(_Settings):
+    """Who is told of a failed run, and of a source that looks emptied by accident."""
+
+    webhook: str = Field(default="", description="address that takes a JSON message by POST; empty: none")
+    webhook_env: str = Field(
+        default="DRAC_ALERT_WEBHOOK",
+        description="environment variable with that address, where it holds a secret",
+    )
+    timeout_seconds: float = Field(default=10.0, gt=0, description="how long a message may take")
+
+    def address(self) -> str:
+        """The webhook, from the settings or the environment; "" where there is none."""
+        return self.webhook or os.environ.get(self.webhook_env, "")
 
 
 class InspectConfig(_Settings):
@@ -400,6 +421,7 @@ class DracConfig(_Settings):
     model: ModelConfig = ModelConfig()
     inspect: InspectConfig = InspectConfig()
     refresh: RefreshConfig = RefreshConfig()
+    alerts: AlertsConfig = AlertsConfig()
     evaluate: EvaluateConfig = EvaluateConfig()
 
     @property

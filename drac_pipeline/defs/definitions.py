@@ -5,8 +5,10 @@ from __future__ import annotations
 from dagster import Definitions, in_process_executor
 
 from drac_pipeline.config import DracConfig
+from drac_pipeline.defs.alerts import make_failure_alert
 from drac_pipeline.defs.evaluation import evaluate_job, retrieval_evaluation
 from drac_pipeline.defs.jobs import ingest, register_documents, replan
+from drac_pipeline.defs.overview import make_overview_asset, make_overview_schedule, overview_job
 from drac_pipeline.defs.refresh import make_refresh_schedule, make_refresh_sensor
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import make_stage_assets
@@ -24,10 +26,10 @@ def _settings() -> DracConfig:
 
 _config = _settings()
 defs = Definitions(
-    assets=[make_stage_assets(_config), retrieval_evaluation],
-    jobs=[ingest, replan, register_documents, evaluate_job],
-    sensors=[make_refresh_sensor(_config)],
-    schedules=[make_refresh_schedule(_config)],
+    assets=[make_stage_assets(_config), make_overview_asset(_config), retrieval_evaluation],
+    jobs=[ingest, replan, register_documents, evaluate_job, overview_job],
+    sensors=[make_refresh_sensor(_config), make_failure_alert(_config)],
+    schedules=[make_refresh_schedule(_config), make_overview_schedule(_config)],
     resources={"home": HomeResource()},
     executor=in_process_executor,  # the documents of a run are spread over processes inside the op
 )

@@ -30,6 +30,7 @@ from dagster import (
     sensor,
 )
 
+from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.jobs import ingest
 from drac_pipeline.defs.register import drop_strays, register
@@ -88,18 +89,20 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     drop_strays(instance, home)
     due = due_documents(home, looked)
     log = _log(looked, due, retired)
+    told = _alert(home, looked, state.get("told", ""))
     if not due.documents:
         quiet = not looked.settling and not looked.unreachable
-        cursor = json.dumps({"seen": seen, "until": _until(due)}) if quiet else ""
+        after = {"seen": seen, "until": _until(due)} if quiet else {}
+        cursor = json.dumps({**after, "told": told})
         skip = f"{sum(f.n_documents for f in looked.found)} documents, none is due"
         return Tick(skip="; ".join([skip, *looked.refused]), log=log, cursor=cursor)
     asked = hashlib.sha256(json.dumps([seen, sorted(due.documents)]).encode()).hexdigest()
     times = state.get("times", 0) + 1 if state.get("ask") == asked else 1
     if times > 1 and time.time() < state.get("again", 0):
-        told = f"the same {len(due.documents)} documents as before are due: their last run gave nothing"
-        return Tick(skip=f"{told}; they wait a while", log=log, cursor=cursor or "")
+        same = f"the same {len(due.documents)} documents as before are due: their last run gave nothing"
+        return Tick(skip=f"{same}; they wait a while", log=log, cursor=cursor or "")
     wait = home.config.refresh.retry_minutes * 60 * 2 ** min(times - 1, 8)
-    state = {"ask": asked, "times": times, "again": time.time() + wait}
+    state = {"ask": asked, "times": times, "again": time.time() + wait, "told": told}
     keys = sorted(due.documents)
     config = _run_config(keys) if len(keys) <= MOST_KEYS else _run_config(automatic=True)
     tags["drac/documents"] = str(len(keys))
@@ -170,6 +173,16 @@ def _many(home: Home) -> bool:
 
 def _run_config(keys: list[str] | None = None, *, automatic: bool = False) -> RunConfig:
     return RunConfig(ops={OP_NAME: DocumentsConfig(documents=keys or [], automatic=automatic)})
+
+
+def _alert(home: Home, looked: Looked, told: str) -> str:
+    """Tell of sources that look emptied or cannot be reached, once each time that is news; gives the
+    digest of what was told."""
+    lines = [*looked.refused, *(f"source {s}: {why}" for s, why in looked.unreachable.items())]
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
+    if lines and digest != told:
+        send_alert(home.config.alerts, f"{home.path.name}: the sources need a look", lines)
+    return digest
 
 
 def _until(due: Due) -> float:

@@ -25,6 +25,7 @@ from dagster._utils.warnings import PreviewWarning
 from pydantic import Field
 
 from drac_pipeline.config import DracConfig
+from drac_pipeline.defs.alerts import FAILED_DOCUMENTS
 from drac_pipeline.defs.events import (
     SOURCE_CODE_VERSION,
     SOURCE_KEY,
@@ -36,6 +37,7 @@ from drac_pipeline.defs.events import (
     write_outcomes,
 )
 from drac_pipeline.defs.instance_events import record_planned, write_together
+from drac_pipeline.defs.overview import report_overview
 from drac_pipeline.defs.partitions import documents
 from drac_pipeline.defs.register import Refresh, documents_to_refresh, register
 from drac_pipeline.defs.resources import HomeResource
@@ -178,6 +180,7 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
                     yield from write_outcomes(context, opened, buffer)
                     buffer, flushed = [], time.monotonic()
         yield from write_outcomes(context, opened, buffer)
+        report_overview(context.instance, opened, len(refresh.tasks))
         if failed or refresh.unreachable or refresh.refused:
             raise _failure(failed, refresh.unreachable, refresh.refused)
 
@@ -248,7 +251,7 @@ def _failure(
     told = []
     if failed:
         told.append("1 document failed" if len(failed) == 1 else f"{len(failed)} documents failed")
-        metadata["failed documents"] = MetadataValue.md(_failure_list(failed))
+        metadata[FAILED_DOCUMENTS] = MetadataValue.md(_failure_list(failed))
     if unreachable:
         told.append(f"{len(unreachable)} sources could not be looked at")
         metadata["sources"] = MetadataValue.md("\n".join(f"- {s}: {r}" for s, r in unreachable.items()))

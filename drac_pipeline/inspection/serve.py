@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 DOCUMENT_PATH = "/document/"
 EVALUATION_PATH = "/evaluation"
 EVALUATION_REPORT = "evaluation/report.html"  # in the home, written by `drac eval`
+OVERVIEW_PATH = "/overview"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -65,6 +66,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if parts.path == "/":
                 self._answer(HTTPStatus.OK, _listing(self.server.home))
+            elif parts.path == OVERVIEW_PATH:
+                self._answer(HTTPStatus.OK, self._overview())
             elif parts.path.startswith(DOCUMENT_PATH):
                 key = unquote(parts.path[len(DOCUMENT_PATH) :])
                 asked = parse_qs(parts.query).get("pages", [""])[0]
@@ -82,6 +85,12 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as e:
             log.exception("%s", self.path)
             self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, _message(f"{type(e).__name__}: {e}"))
+
+    def _overview(self) -> str:
+        from drac_pipeline.overview import gather_overview, overview_html  # it names this module's links
+
+        home = self.server.home
+        return overview_html(gather_overview(home), home.path.name, self.server.url)
 
     def _answer(self, status: HTTPStatus, text: str) -> None:
         data = text.encode("utf-8")
@@ -121,10 +130,10 @@ def _listing(home: Home) -> str:
         cells = "".join(f"<td>{c}</td>" for c in (link, int(pages), int(chunks), html.escape(failed)))
         rows.append(f"<tr>{cells}</tr>")
     head = "<tr><th>document</th><th>pages</th><th>chunks</th><th></th></tr>"
-    table = f"<table>{head}{''.join(rows)}</table>"
+    body = f"<h1>Documents</h1><p><a href='{OVERVIEW_PATH}'>overview</a></p>"
     if (home.path / EVALUATION_REPORT).is_file():
-        table = f"<p><a href='{EVALUATION_PATH}'>How well the chunks are found</a></p>{table}"
-    return _PAGE.format(title="Documents", body=f"<h1>Documents</h1>{table}")
+        body += f"<p><a href='{EVALUATION_PATH}'>How well the chunks are found</a></p>"
+    return _PAGE.format(title="Documents", body=f"{body}<table>{head}{''.join(rows)}</table>")
 
 
 _PAGE = (

@@ -1,0 +1,109 @@
+"""The corpus at a glance as an asset: figures to plot over time, a report, and a freshness policy."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from dagster import (
+    AssetKey,
+    AssetMaterialization,
+    AssetsDefinition,
+    AssetSelection,
+    DagsterInstance,
+    DefaultScheduleStatus,
+    FreshnessPolicy,
+    MaterializeResult,
+    MetadataValue,
+    ScheduleDefinition,
+    asset,
+    define_asset_job,
+)
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.defs.events import asset_key
+from drac_pipeline.defs.instance_events import report_runless
+from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.export import write_atomically
+from drac_pipeline.inspection.serve import OVERVIEW_PATH
+from drac_pipeline.overview import DocumentLine, Overview, gather_overview, overview_html
+from drac_pipeline.store import Home
+
+NAME = "corpus_overview"
+FILE = "overview.html"
+MOST_DOCUMENTS = 2_000  # summed up at the end of each run; beyond, by the schedule alone
+_MOST_LINES = 50
+
+overview_job = define_asset_job(
+    "overview",
+    selection=AssetSelection.assets(NAME),
+    description="Sum up the corpus: documents by format, state, age, cost and fidelity.",
+)
+
+
+def make_overview_asset(config: DracConfig) -> AssetsDefinition:
+    """The asset; overdue where nobody looked at the corpus for `refresh.fresh_within_hours`."""
+
+    @asset(
+        name=NAME,
+        deps=[asset_key("chunks")],
+        group_name="corpus",
+        kinds={"html"},
+        freshness_policy=FreshnessPolicy.time_window(timedelta(hours=config.refresh.fresh_within_hours)),
+        description="Documents by format, state, age, cost and fidelity, as a self-contained HTML report in"
+        " the home; its numbers are plotted over time. Made after each run, and by `overview_schedule`.",
+    )
+    def corpus_overview(home: HomeResource) -> MaterializeResult:
+        return MaterializeResult(metadata=write_overview(home.open()))
+
+    return corpus_overview
+
+
+def make_overview_schedule(config: DracConfig) -> ScheduleDefinition:
+    """Daily, where refreshes go by themselves."""
+    return ScheduleDefinition(
+        name="overview_schedule",
+        job=overview_job,
+        cron_schedule="0 5 * * *",
+        execution_timezone=config.refresh.timezone,
+        default_status=DefaultScheduleStatus.STOPPED
+        if config.refresh.trigger == "off"
+        else DefaultScheduleStatus.RUNNING,
+        description="Makes `corpus_overview` once a day, so that it is there where nothing ran.",
+    )
+
+
+def report_overview(instance: DagsterInstance, home: Home, n_documents: int) -> None:
+    """Make the overview at the end of a run, where the corpus is small enough for that."""
+    if n_documents <= MOST_DOCUMENTS:
+        report_runless(instance, [AssetMaterialization(AssetKey(NAME), metadata=write_overview(home))])
+
+
+def write_overview(home: Home) -> dict[str, MetadataValue]:
+    """Write the report into the home; gives the metadata of its materialization."""
+    overview = gather_overview(home)
+    path = home.path / FILE
+    url = home.config.inspect.url
+    write_atomically(path, overview_html(overview, home.path.name, url).encode("utf-8"))
+    out: dict[str, MetadataValue] = {n: _number(v) for n, v in overview.figures().items()}
+    out["report"] = MetadataValue.path(str(path))
+    if url:
+        out["report page"] = MetadataValue.url(url.rstrip("/") + OVERVIEW_PATH)
+    out["formats"] = MetadataValue.text(", ".join(f"{n} {f}" for f, n in overview.formats.most_common()))
+    out["needs attention"] = MetadataValue.md(_attention(overview) or "nothing")
+    out["lowest fidelity"] = MetadataValue.md(_worst(overview.worst(10)) or "all words are there")
+    return out
+
+
+def _number(value: float) -> MetadataValue:
+    return MetadataValue.int(value) if isinstance(value, int) else MetadataValue.float(value)
+
+
+def _attention(overview: Overview) -> str:
+    found = [d for d in overview.documents if d.state != "up to date" or d.failed_checks]
+    lines = [f"- {d.key}: {d.state}, {d.why or ', '.join(d.failed_checks)}" for d in found[:_MOST_LINES]]
+    if len(found) > _MOST_LINES:
+        lines.append(f"- … and {len(found) - _MOST_LINES} more")
+    return "\n".join(lines)
+
+
+def _worst(documents: Sequence[DocumentLine]) -> str:
+    return "\n".join(f"- {d.key}: {100 * (d.recall or 0):.2f} % of the words kept" for d in documents)

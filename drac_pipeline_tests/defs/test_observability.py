@@ -1,0 +1,94 @@
+"""What an operator is told: the overview after a run, the alert after a failed one."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from dagster import AssetKey, DagsterEventType, build_run_status_sensor_context, materialize
+
+from drac_pipeline.config import AlertsConfig, DracConfig
+from drac_pipeline.defs.alerts import make_failure_alert
+from drac_pipeline.defs.overview import make_overview_asset, make_overview_schedule
+from drac_pipeline.defs.refresh import refresh_tick
+from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.store import Home
+from drac_pipeline_tests.test_alerts import Webhook
+
+
+@pytest.fixture
+def webhook(bench):
+    with Webhook() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        (bench.home.path / "drac.toml").write_text(f'[alerts]\nwebhook = "{server.url}"\n')
+        yield server
+        server.shutdown()
+
+
+def overview(bench) -> dict[str, object]:
+    event = bench.instance.get_latest_materialization_event(AssetKey("corpus_overview"))
+    assert event is not None and event.asset_materialization is not None
+    return {n: v.value for n, v in event.asset_materialization.metadata.items()}
+
+
+def test_each_run_ends_with_an_overview(bench) -> None:
+    bench.home.remember_source(bench.corpus)
+    assert bench.launch().success
+    first = overview(bench)
+    assert (first["documents"], first["failed"], first["up_to_date"]) == (3, 0, 3)
+    assert "3" in (bench.home.path / "overview.html").read_text()
+    (bench.corpus / "bad.pdf").write_bytes(b"%PDF-1.7 cut")
+    assert not bench.launch().success
+    second = overview(bench)
+    assert (second["documents"], second["failed"]) == (4, 1)
+    assert "bad.pdf: failed, normalized_pdf" in str(second["needs attention"])
+
+
+def test_the_overview_is_an_asset_of_its_own(bench) -> None:
+    bench.home.remember_source(bench.corpus)
+    bench.launch()
+    config = DracConfig()
+    made = materialize(
+        [make_overview_asset(config)], instance=bench.instance, resources={"home": HomeResource()}
+    )
+    assert made.success and overview(bench)["chunks"] == sum(
+        m.stages["chunks"].counts["chunks"] for m in bench.home.store.manifests()
+    )
+    assert make_overview_schedule(config).default_status.value == "STOPPED"
+
+
+def test_a_failed_run_tells_the_webhook_which_documents_and_why(bench, webhook: Webhook) -> None:
+    bench.home.remember_source(bench.corpus)
+    (bench.corpus / "bad.pdf").write_bytes(b"%PDF-1.7 cut")
+    result = bench.launch()
+    run = bench.instance.get_run_by_id(result.run_id)
+    (record,) = bench.instance.get_records_for_run(run.run_id, of_type=DagsterEventType.RUN_FAILURE).records
+    context = build_run_status_sensor_context(
+        sensor_name="failure_alert",
+        dagster_event=record.event_log_entry.dagster_event,
+        dagster_instance=bench.instance,
+        dagster_run=run,
+        resources={"home": HomeResource(path=str(bench.home.path))},
+    ).for_run_failure()
+    make_failure_alert(DracConfig())(context)
+    (message,) = webhook.got
+    assert message["title"] == "ingest failed: 1 documents" and message["run_id"] == run.run_id
+    assert message["lines"][0].startswith("bad.pdf, normalized_pdf: corrupt")
+
+
+def test_an_emptied_source_is_told_of_once(bench, webhook: Webhook) -> None:
+    bench.home.remember_source(bench.corpus)
+    bench.launch()
+    for file in bench.corpus.rglob("*.pdf"):
+        file.unlink()
+    first = refresh_tick(bench.instance, Home(bench.home.path), "sensor")
+    assert "none was retired" in webhook.got[0]["text"]
+    refresh_tick(bench.instance, Home(bench.home.path), "sensor", first.cursor)
+    assert len(webhook.got) == 1
+
+
+def test_the_alert_is_on_where_a_webhook_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DRAC_ALERT_WEBHOOK", raising=False)
+    assert make_failure_alert(DracConfig()).default_status.value == "STOPPED"
+    named = DracConfig(alerts=AlertsConfig(webhook="http://127.0.0.1:9/x"))
+    assert make_failure_alert(named).default_status.value == "RUNNING"

@@ -419,6 +419,7 @@ class DracConfig(_Settings):
     section: SectionConfig = SectionConfig()
     plan: PlanConfig = PlanConfig()
     model: ModelConfig = ModelConfig()
+    embed: EmbedConfig = EmbedConfig()
     inspect: InspectConfig = InspectConfig()
     refresh: RefreshConfig = RefreshConfig()
     alerts: AlertsConfig = AlertsConfig()

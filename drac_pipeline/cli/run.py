@@ -36,11 +36,11 @@ def run(
 ) -> None:
     """Ingest every document under SOURCE; what is unchanged is skipped.
 
-    Each document goes through the stages normalized_pdf, page_images, markdown, elements, chunk_plan and
-    chunks as a Dagster run in this home, on all cores. A document that fails stops at its failed stage; the
-    others go on. Run it again at any time: only what is new, changed, failed or out of date is done. A
-    renamed document keeps its work; one that left the source is retired: out of exports, search and the
-    UI, its artifacts kept for a while (\\[refresh] in drac.toml).
+    Each document goes through the stages normalized_pdf, page_images, markdown, elements, chunk_plan, chunks
+    and chunk_embeddings as a Dagster run in this home, on all cores. A document that fails stops at its
+    failed stage; the others go on. Run it again at any time: only what is new, changed, failed or out of
+    date is done. A renamed document keeps its work; one that left the source is retired: out of exports,
+    search and the UI, its artifacts kept for a while (\\[refresh] in drac.toml).
 
     Examples:
 

@@ -26,7 +26,7 @@ from drac_pipeline.pipeline.look import look_at_sources
 
 INGEST = "ingest"
 REPLAN = "replan"
-PLAN_STAGES = ["chunk_plan", "chunks"]
+PLAN_STAGES = ["chunk_plan", "chunks", "chunk_embeddings"]
 _ALL = AssetSelection.assets(SOURCE_KEY, *(asset_key(s.name) for s in STAGES))
 _MOST_LINES = 200
 
@@ -41,7 +41,7 @@ ingest = define_asset_job(
 replan = define_asset_job(
     REPLAN,
     selection=_ALL,
-    description="Plan and assemble chunks again from the elements there are; never converts. Launch it"
+    description="Plan, assemble and embed chunks again from the elements there are; never converts. Launch it"
     " without a partition: it takes the documents named in the config, or else all.",
     config=RunConfig(ops={OP_NAME: DocumentsConfig(stages=PLAN_STAGES, force=True)}),
 )

@@ -57,6 +57,7 @@ CHECKS = {
     "fidelity": "Each page has its own words and no others: recall and precision against the PDF's text.",
     "coverage": "Every content element is in exactly one chunk, in order, under its own headings.",
     "verbatim": "The text of each chunk is the text of its elements, byte for byte.",
+    "within_embedder": "No chunk was cut to what the embedder reads; lists those that are longer.",
 }
 DOCUMENTS_PER_BACKFILL_RUN = 500  # a run takes all cores: several at once start several times, for nothing
 FLUSH_DOCUMENTS = 25

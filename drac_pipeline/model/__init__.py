@@ -27,6 +27,12 @@ from drac_pipeline.model.element import (
     elements_from_table,
     elements_to_table,
 )
+from drac_pipeline.model.embedding import (
+    EMBEDDING_SCHEMA_VERSION,
+    embedder_of,
+    embedding_schema,
+    embeddings_to_table,
+)
 from drac_pipeline.model.plan import PLAN_SCHEMA_VERSION, ChunkPlan, LeftOut, PlannedChunk
 from drac_pipeline.model.section import Section
 
@@ -36,6 +42,7 @@ __all__ = [
     "CONTENT_KINDS",
     "ELEMENT_SCHEMA",
     "ELEMENT_SCHEMA_VERSION",
+    "EMBEDDING_SCHEMA_VERSION",
     "PLAN_SCHEMA_VERSION",
     "BlockSpan",
     "Box",
@@ -57,4 +64,7 @@ __all__ = [
     "chunks_to_table",
     "elements_from_table",
     "elements_to_table",
+    "embedder_of",
+    "embedding_schema",
+    "embeddings_to_table",
 ]

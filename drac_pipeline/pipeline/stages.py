@@ -1,6 +1,7 @@
 """The stages in order: what each reads, which settings are its own, and what it writes.
 
     source -> normalized_pdf -> page_images -> markdown -> elements -> chunk_plan -> chunks
+      -> chunk_embeddings
 
 A stage function reads its parents' files, writes its own into a folder, and returns counts,
 facts for a person, and the verdicts of its checks. It knows neither Dagster nor the manifest.
@@ -25,6 +26,7 @@ from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.fidelity import FidelityReport, compare
 from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document, reads_own_file
 from drac_pipeline.errors import (
+    ConfigError,
     ConversionFailed,
     DocumentTooLarge,
     MissingTool,
@@ -38,9 +40,11 @@ from drac_pipeline.model import (
     Element,
     ElementKind,
     SourceDocument,
+    chunks_from_table,
     chunks_to_table,
     elements_from_table,
     elements_to_table,
+    embeddings_to_table,
 )
 from drac_pipeline.normalize import normalize, sniff
 from drac_pipeline.normalize.unprinted import unprinted
@@ -64,6 +68,7 @@ ELEMENTS_FILE = "elements.parquet"
 PLAN_FILE = "plan.json"
 CHUNKS_FILE = "chunks.parquet"
 PAGES_FILE = "pages.json"
+EMBEDDINGS_FILE = "embeddings.parquet"
 WEB_PAGE = "html"  # as `normalize.sniff` names pages of a web site
 _OF_WEB_PAGE = {b"drac_source": b"web page"}
 
@@ -312,6 +317,40 @@ def _chunks(ctx: StageContext) -> StageOutput:
     )
 
 
+def _chunk_embeddings(ctx: StageContext) -> StageOutput:
+    from drac_pipeline.index.embed import embed_chunks, length_report
+    from drac_pipeline.index.open import open_embedder
+    from drac_pipeline.index.vector_cache import CACHE_FILE
+
+    chunks = chunks_from_table(pq.read_table(ctx.read("chunks", CHUNKS_FILE)))
+    try:
+        embedder = open_embedder(ctx.config.embed)
+    except ConfigError as e:
+        raise MissingTool(str(e)) from e
+    done = embed_chunks(chunks, embedder, ctx.state / CACHE_FILE)
+    table = embeddings_to_table(chunks, done.vectors, done.tokens, embedder.name)
+    pq.write_table(table, ctx.out / EMBEDDINGS_FILE)
+    lengths = length_report(chunks, done.tokens, embedder)
+    over = lengths["over_the_limit"]
+    lost = bool(over) and embedder.too_long == "cut"
+    told = (
+        f"{over} of {len(chunks)} chunks are longer than the {embedder.max_tokens} tokens that"
+        f" {embedder.name} reads: the rest of them cannot be found by meaning"
+    )
+    return StageOutput(
+        counts={
+            "chunks": len(chunks),
+            "tokens": sum(done.tokens),
+            "largest_tokens": max(done.tokens, default=0),
+            "over_the_limit": over,
+            "reused": done.reused,
+        },
+        facts={"embedder": embedder.name, "dimensions": embedder.dimensions},
+        checks={"within_embedder": CheckRecord(passed=not lost, detail=lengths)},
+        warnings=[told] if lost else [],
+    )
+
+
 # ------------------------------------------------------------------ reading
 
 
@@ -399,6 +438,15 @@ STAGES: tuple[Stage, ...] = (
         _chunks,
         "Chunks rebuilt from the verbatim elements, with ancestor headings and breadcrumb.",
         {"verbatim": True},
+    ),
+    Stage(
+        "chunk_embeddings",
+        ("chunks",),
+        1,
+        lambda c: (c.embed,),
+        _chunk_embeddings,
+        "A vector of length 1 for each chunk; a text that was embedded before is not embedded again.",
+        {"within_embedder": False},
     ),
 )
 

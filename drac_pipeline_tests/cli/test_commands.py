@@ -71,7 +71,7 @@ def test_a_corpus_from_first_run_to_export(tmp_path, corpus):
     assert planned.returncode == 0
     assert "1 done" in planned.stdout
     again = made_at(home, "manual.pdf")
-    assert [s for s in again if again[s] != after[s]] == ["chunk_plan", "chunks"]
+    assert [s for s in again if again[s] != after[s]] == ["chunk_plan", "chunks", "chunk_embeddings"]
 
     out = tmp_path / "chunks.parquet"
     assert drac("export", "chunks", out, "--home", home).returncode == 0

@@ -59,7 +59,7 @@ def test_the_settings_of_the_home_are_in_the_code_versions(reloaded, tmp_path) -
         if plain.resolve_asset_graph().get(AssetKey(name)).code_version
         != other.resolve_asset_graph().get(AssetKey(name)).code_version
     ]
-    assert changed == ["chunk_plan", "chunks"]
+    assert changed == ["chunk_plan", "chunks", "chunk_embeddings"]
 
 
 def test_a_stage_of_no_ancestor_has_its_own_version_alone() -> None:

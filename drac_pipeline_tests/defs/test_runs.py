@@ -150,15 +150,17 @@ def test_replan_takes_chosen_documents_and_never_converts(bench) -> None:
     bench.register()
     bench.launch()
     chosen = [KEYS[0], KEYS[2]]  # no neighbours
-    again = bench.launch("replan", documents=chosen, stages=["chunk_plan", "chunks"], force=True)
-    assert bench.emitted(again) == {key: ["chunk_plan", "chunks"] for key in chosen}
+    again = bench.launch(
+        "replan", documents=chosen, stages=["chunk_plan", "chunks", "chunk_embeddings"], force=True
+    )
+    assert bench.emitted(again) == {key: ["chunk_plan", "chunks", "chunk_embeddings"] for key in chosen}
     assert bench.stale() == {}
 
 
 def test_replan_of_all_passes_over_documents_without_elements(broken) -> None:
     broken.register()
     broken.launch()
-    result = broken.launch("replan", stages=["chunk_plan", "chunks"], force=True)
+    result = broken.launch("replan", stages=["chunk_plan", "chunks", "chunk_embeddings"], force=True)
     assert result.success
     assert set(broken.emitted(result)) == {KEYS[0], KEYS[2]}
 
@@ -166,9 +168,13 @@ def test_replan_of_all_passes_over_documents_without_elements(broken) -> None:
 def test_selected_stages_of_selected_partitions_run_even_if_nothing_changed(bench) -> None:
     bench.backfill(bench.register())
     before = bench.home.store.manifest(KEYS[0]).stages
-    assert bench.backfill(KEYS[:1], ["chunk_plan", "chunks"]).success
+    assert bench.backfill(KEYS[:1], ["chunk_plan", "chunks", "chunk_embeddings"]).success
     after = bench.home.store.manifest(KEYS[0]).stages
-    assert [n for n in STAGE_NAMES if before[n].version != after[n].version] == ["chunk_plan", "chunks"]
+    assert [n for n in STAGE_NAMES if before[n].version != after[n].version] == [
+        "chunk_plan",
+        "chunks",
+        "chunk_embeddings",
+    ]
     bench.backfill(KEYS)  # all stages: a refresh, which reuses what is good
     assert bench.home.store.manifest(KEYS[0]).stages == after
 

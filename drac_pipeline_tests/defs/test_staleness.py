@@ -53,7 +53,7 @@ def test_a_run_under_changed_settings_clears_them_and_runs_no_more(done) -> None
     changed = DracConfig(plan=PlanConfig(target_chars=400))
     use(done, "[plan]\ntarget_chars = 400\n")
     emitted = done.emitted(done.launch())
-    assert emitted == {key: ["chunk_plan", "chunks"] for key in KEYS}
+    assert emitted == {key: ["chunk_plan", "chunks", "chunk_embeddings"] for key in KEYS}
     assert done.stale(changed) == {}
     assert done.emitted(done.launch()) == {}
     assert set(done.stale()) == set(KEYS)  # and the old settings would make them stale
@@ -72,7 +72,7 @@ def test_an_output_that_comes_out_the_same_is_not_stale_for_its_stale_past(done)
 def test_a_replan_on_stale_elements_does_not_hide_that_they_are(done) -> None:
     changed = DracConfig(convert=ConvertConfig(ocr=False))
     use(done, "[convert]\nocr = false\n")
-    assert done.launch("replan", stages=["chunk_plan", "chunks"], force=True).success
+    assert done.launch("replan", stages=["chunk_plan", "chunks", "chunk_embeddings"], force=True).success
     assert done.stale(changed) == all_from("markdown")
 
 
@@ -104,6 +104,6 @@ def test_a_partial_run_leaves_the_rest_to_the_next_refresh(done) -> None:
     changed = DracConfig(plan=PlanConfig(target_chars=400))
     use(done, "[plan]\ntarget_chars = 400\n")
     assert done.backfill(KEYS[:1], ["chunk_plan"]).success
-    assert done.stale(changed)[KEYS[0]] == ["chunks"]
+    assert done.stale(changed)[KEYS[0]] == ["chunks", "chunk_embeddings"]
     done.launch()
     assert done.stale(changed) == {}

@@ -76,11 +76,15 @@ def test_nothing_is_due_after_an_ingest(home, corpus):
 def test_a_changed_plan_setting_runs_the_plan_and_what_follows_only(home, corpus):
     ingest(home, corpus)
     changed = DracConfig(plan=PlanConfig(target_chars=400))
-    assert work(home, corpus, changed)["manual.pdf"] == ("unchanged", ["chunk_plan", "chunks"])
+    assert work(home, corpus, changed)["manual.pdf"] == (
+        "unchanged",
+        ["chunk_plan", "chunks", "chunk_embeddings"],
+    )
     assert statuses(process(home, "manual.pdf", changed)) == {
         **dict.fromkeys(ALL[:4], "reused"),
         "chunk_plan": "made",
         "chunks": "reused",  # so small a document has the same plan at either size
+        "chunk_embeddings": "reused",
     }
 
 
@@ -97,6 +101,7 @@ def test_a_changed_render_setting_is_stale_from_the_images_on(home, corpus):
         "elements": "reused",
         "chunk_plan": "reused",
         "chunks": "reused",
+        "chunk_embeddings": "reused",
     }
 
 
@@ -165,7 +170,7 @@ def test_chunks_never_name_a_version_that_could_not_be_taken_in(home, corpus):
     (corpus / "manual.pdf").write_bytes(b"%PDF-1.7 broken")
     work(home, corpus)
     assert process(home, "manual.pdf").failure is not None
-    again = process(home, "manual.pdf", stages=["chunk_plan", "chunks"], force=True)
+    again = process(home, "manual.pdf", stages=["chunk_plan", "chunks", "chunk_embeddings"], force=True)
     assert again.failure is None
     assert home.store.path("manual.pdf", "chunks", "chunks.parquet").read_bytes() == before
 
@@ -210,8 +215,8 @@ def test_an_unregistered_key_is_refused(home):
 
 def test_force_makes_again(home, corpus):
     ingest(home, corpus)
-    outcome = process(home, "manual.pdf", stages=["chunk_plan", "chunks"], force=True)
-    assert statuses(outcome) == {"chunk_plan": "made", "chunks": "made"}
+    outcome = process(home, "manual.pdf", stages=["chunk_plan", "chunks", "chunk_embeddings"], force=True)
+    assert statuses(outcome) == dict.fromkeys(["chunk_plan", "chunks", "chunk_embeddings"], "made")
 
 
 def test_the_same_input_gives_the_same_bytes(home, corpus, tmp_path):
@@ -252,7 +257,7 @@ def test_a_vanished_file_is_named_and_kept(home, corpus):
 
 
 def test_with_downstream_follows_the_graph():
-    assert with_downstream(["elements"]) == ["elements", "chunk_plan", "chunks"]
+    assert with_downstream(["elements"]) == ["elements", "chunk_plan", "chunks", "chunk_embeddings"]
     assert with_downstream(["page_images"]) == ALL[1:]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from drac_pipeline.convert.local.rows import Row, visual_rows
+from drac_pipeline.convert.local.rows import Row, numeric, visual_rows
 from drac_pipeline.convert.local.text_layer import Segment
 
 MIN_LINES = 4  # lines a text column has at least
@@ -246,6 +246,8 @@ def _are_columns(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
         # a few lines: only prose that is written side by side as wholes
         wide = all(sum(len(s.words) for s in side) >= 4 * c for side, c in zip(sides, counts, strict=True))
         return switches <= 1 and wide and not blocks
+    if _figures_of(sides):
+        return False
     if switches <= max(1, 0.12 * lines):
         # written side by side as wholes; columns of a table written column by column are
         # short cells, so still ask for some text
@@ -254,13 +256,24 @@ def _are_columns(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
     return all(_prose(side) for side in sides)
 
 
+def _figures_of(sides: tuple[list[Segment], list[Segment]]) -> bool:
+    """The right side's lines begin with figures, on the lines of the left side's labels: a table
+    that was written column by column."""
+    left = {round(s.base + d) for s in sides[0] for d in (-1, 0, 1)}
+    rows = visual_rows(sides[1])
+    level = [r for r in rows if round(r.base) in left]
+    if len(level) < max(3, 0.6 * len(rows)):
+        return False
+    return sum(numeric(r.segments[0].text) for r in level) >= 0.6 * len(level)
+
+
 def _prose(segments: list[Segment]) -> bool:
     """Most lines fill the width, and lines are many words long."""
     if not segments:
         return False
     rows = visual_rows(segments)
     x0, x1 = min(r.x0 for r in rows), max(r.x1 for r in rows)
-    full = sum((r.x1 - r.x0) > 0.8 * (x1 - x0) for r in rows)
+    full = sum((r.x1 - r.x0) > 0.8 * (x1 - x0) and len(r.segments) == 1 for r in rows)
     words = sum(len(s.words) for s in segments)
     pitch = sorted(b.base - a.base for a, b in itertools.pairwise(rows))
     dense = len(rows) < 3 or (rows[-1].base - rows[0].base) < 1.7 * len(rows) * pitch[len(pitch) // 2]

@@ -6,7 +6,7 @@ import bisect
 import itertools
 from dataclasses import dataclass, field, replace
 
-from drac_pipeline.convert.local.rows import Row, make_row
+from drac_pipeline.convert.local.rows import Row, make_row, numeric
 from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
 
 CURRENCY = frozenset(["$", "€", "£", "¥", "₹", "US$", "C$", "A$", "($", "$("])
@@ -99,6 +99,39 @@ def _merge_chance(clusters: list[_Cluster], segments: list[tuple[Segment, int]])
                 a.rows |= c.rows
                 continue
         out.append(c)
+    return out
+
+
+def join_signs(rows: list[Row]) -> list[Row]:
+    """Rows with currency signs set at the left of their cells joined to the figures right of them,
+    unless a header tells of a column of signs."""
+    signs = [
+        (a, b)
+        for r in rows
+        for a, b in itertools.pairwise(r.segments)
+        if a.text in CURRENCY and numeric(b.text)
+    ]
+    if not signs:
+        return rows
+    joined = {
+        id(a): b
+        for a, b in signs
+        if not any(
+            o.x0 - 3 < a.x0 and a.x1 < o.x1 + 3 and o.x1 < b.x0
+            for r in rows
+            for o in r.segments
+            if len(o.text) > 2
+        )
+    }
+    out = []
+    for r in rows:
+        gone = {id(joined[id(s)]) for s in r.segments if id(s) in joined}
+        parts = [
+            replace(s, words=s.words + joined[id(s)].words) if id(s) in joined else s
+            for s in r.segments
+            if id(s) not in gone
+        ]
+        out.append(make_row(parts) if gone else r)
     return out
 
 
@@ -253,15 +286,17 @@ def cut_at_rules(rows: list[Row], rules: list[Rule]) -> list[Row]:
 
 
 def cut_at_gutters(row: Row, columns: list[tuple[float, float]]) -> Row:
-    """Cut segments where a gap wider than a space lies between two columns."""
+    """Cut segments where a gap wider than a space, or any between two figures, lies between columns."""
     gutters = [(a[1], b[0]) for a, b in itertools.pairwise(columns)]
     parts: list[Segment] = []
     for s in row.segments:
         groups: list[list[Word]] = [s.words[:1]]
         for a, b in itertools.pairwise(s.words):
-            if b.x0 - a.x1 > WIDE_SPACE * s.size and any(
-                min(b.x0, hi) - max(a.x1, lo) > -1 and hi > lo for lo, hi in gutters
-            ):
+            if a.text in CURRENCY:
+                groups[-1].append(b)
+                continue
+            apart = b.x0 - a.x1 > WIDE_SPACE * s.size or (numeric(a.text) and numeric(b.text))
+            if apart and any(min(b.x0, hi) - max(a.x1, lo) > -1 and hi > lo for lo, hi in gutters):
                 groups.append([])
             groups[-1].append(b)
         parts += [s] if len(groups) == 1 else [replace(s, words=g) for g in groups]
@@ -296,7 +331,7 @@ def _cut(s: Segment, proof: _Proof, row: Row) -> list[Segment]:
 
     words: list[list[Word]] = [[]]
     for k, w in enumerate(s.words):
-        if k and allows(w.x0):
+        if k and s.words[k - 1].text not in CURRENCY and allows(w.x0):
             words.append([])
         offset = 0
         for at, x in w.joints:

@@ -23,7 +23,8 @@ _MOSTLY = 0.9
 def full_rules(draft: Draft, columns: Columns) -> list[float]:
     """Heights of rules over at least 80 % of the table's width, pieces counted together."""
     x0, x1 = columns[0][0], columns[-1][1]
-    out: list[float] = []
+    stub = (columns[0][0] + columns[0][1]) / 2
+    found: list[tuple[float, bool]] = []
     rules = sorted(draft.h_rules, key=lambda r: r.y0)
     i = 0
     while i < len(rules):
@@ -34,8 +35,10 @@ def full_rules(draft: Draft, columns: Columns) -> list[float]:
         i += 1
         covered = sum(max(0.0, min(r.x1, x1) - max(r.x0, x0)) for r in group)
         if covered >= 0.8 * (x1 - x0):
-            out.append(group[0].y0)
-    return out
+            found.append((group[0].y0, any(r.x0 - 3 <= stub <= r.x1 + 3 for r in group)))
+    # rules under spanning headers may cover most of the width, but not the labels' column
+    whole = any(over for _, over in found)
+    return [y for y, over in found if over or not whole]
 
 
 def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
@@ -177,6 +180,11 @@ def header_paths(
     for n, line in enumerate(lines):
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
         if n + 1 == len(lines):
+            if n and len(segments) == 1 and _over_figures(segments[0], columns):
+                # one unit under the headers of all figures
+                for stack in stacks[1:]:
+                    stack.append(((1, len(columns) - 1), [readable(segments[0].text)], line.base))
+                continue
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
         first = len(columns) - len(segments)
         if first == 0 < len(columns) - 1 or (first == 1 < len(segments) and _past_stub(segments, columns)):
@@ -203,6 +211,13 @@ def header_paths(
                     stack.append(((a, b), [text], s.base))
     paths = [[join_lines(e[1], vocabulary) for e in stack] for stack in stacks]
     return paths, join_lines(titles, vocabulary)
+
+
+def _over_figures(s: Segment, columns: Columns) -> bool:
+    """It stands in the middle of all columns but the labels'."""
+    if len(columns) < 3:
+        return False
+    return s.x0 > columns[0][1] - 2 and abs((s.x0 + s.x1) / 2 - (columns[1][0] + columns[-1][1]) / 2) < 10
 
 
 def _past_stub(segments: list[Segment], columns: Columns) -> bool:

@@ -28,7 +28,8 @@ def group_rows(lines: list[Line], draft: Draft, columns: Columns) -> list[tuple[
         return []
     bands = _bands(lines, draft, columns)
     groups: list[list[Line]] = []
-    ruled = len(bands) > 2 and len(bands) >= 0.3 * len(lines)
+    few = 0.3 if max(map(len, bands)) > 6 else 0.15
+    ruled = len(bands) > 2 and len(bands) >= few * len(lines)
     major = _cell_major(lines)
     right = _right_edges(lines, columns)
     for band in bands:
@@ -87,16 +88,9 @@ def _written_apart(band: list[Line], right: list[float]) -> bool:
 
 def _cell_major(lines: list[Line]) -> bool:
     """Some line was begun before the line above it was finished."""
-    if _from_image(lines):
+    if _from_image(lines) or _column_major(lines):
         return False
-    orders = [
-        (
-            min(s.order for c in line.cells.values() for s in c),
-            max(s.order for c in line.cells.values() for s in c),
-        )
-        for line in lines
-        if line.cells
-    ]
+    orders = [(_first_order(line), _last_order([line])) for line in lines if line.cells]
     pairs = list(itertools.pairwise(orders))
     mixed = sum(b[0] < a[1] for a, b in pairs)
     if not mixed:
@@ -107,6 +101,29 @@ def _cell_major(lines: list[Line]) -> bool:
 
 def _from_image(lines: list[Line]) -> bool:
     return any(s.font == READ_FONT for line in lines for c in line.cells.values() for s in c)
+
+
+def _column_major(lines: list[Line]) -> bool:
+    """Every column was written as a whole, from the first line to the last, and its lines are not
+    those of one wrapped row: figures, or words that would have fitted on the line above."""
+    full = [line for line in lines if len(line.cells) > 1]
+    if len(full) < 3:
+        return False
+    spans = sorted(
+        (min(orders), max(orders))
+        for c in {c for line in full for c in line.cells}
+        if len(orders := [s.order for line in full for s in line.cells.get(c, ())]) > 1
+    )
+    if len(spans) < 2 or any(b[0] < a[1] for a, b in itertools.pairwise(spans)):
+        return False
+    width = 1 + max(c for line in full for c in line.cells)
+    right = [max((s.x1 for line in full for s in line.cells.get(c, ())), default=0.0) for c in range(width)]
+    fits = 0
+    for a, b in itertools.pairwise(full):
+        shared = a.cells.keys() & b.cells.keys()
+        figures = any(numeric(a.text(c)) and numeric(b.text(c)) for c in shared)
+        fits += figures or not all(_wraps([a], b, c, right) for c in shared)
+    return fits > 0.6 * (len(full) - 1)
 
 
 def _right_edges(lines: list[Line], columns: Columns) -> list[float]:
@@ -137,7 +154,9 @@ def _split(band: list[Line], columns: Columns, major: bool, right: list[float]) 
             groups.append([line])
             continue
         before = groups[-1]
-        if major:
+        if _level(before[-1], line):
+            joins = True
+        elif major:
             joins = _joins_by_order(before, line, right)
         elif pitch_split is not None:
             joins = line.base - before[-1].base < pitch_split
@@ -151,6 +170,12 @@ def _split(band: list[Line], columns: Columns, major: bool, right: list[float]) 
         else:
             groups.append([line])
     return groups
+
+
+def _level(above: Line, line: Line) -> bool:
+    """Lines at less than line distance, of different cells: one cell stands at the other's middle."""
+    near = 0 < line.base - above.base < 0.8 * min(line.row.size, above.row.size)
+    return near and not line.cells.keys() & above.cells.keys()
 
 
 def _joins_by_order(group: list[Line], line: Line, right: list[float]) -> bool:

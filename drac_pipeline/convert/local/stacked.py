@@ -89,7 +89,12 @@ def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
             break
         # over the labels' column stands a header only where the line below, of units, has none
         labelled = words and below.x0 > columns[0][1] - 2 and not figures(below)
-        if (row.x0 <= columns[0][1] - 2 and not labelled) or row.x1 > columns[-1][1] + 20:
+        if _names_labels(row, below, columns):
+            out.insert(0, row)
+            continue  # it stands between two lines of the other headers
+        # a header that wraps over the labels' column as over the others
+        wrapped = words and not figures(below) and below.base - row.base <= 1.35 * row.size
+        if (row.x0 <= columns[0][1] - 2 and not (labelled or wrapped)) or row.x1 > columns[-1][1] + 20:
             break
         pitch = rows[1].base - rows[0].base if len(rows) > 1 else 1.2 * row.size
         if len(row.segments) == 1 and is_title(row, below, columns, pitch):
@@ -97,6 +102,13 @@ def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
         out.insert(0, row)
         below = row
     return out
+
+
+def _names_labels(row: Row, below: Row, columns: list[tuple[float, float]]) -> bool:
+    """The header of the labels' column, set less than a line above the others or beside two of theirs."""
+    if len(row.cells) != 1 or len(columns) < 2 or figures(row) or row.x1 > columns[1][0]:
+        return False
+    return below.x0 > columns[0][1] - 2 and below.base - row.base < 0.95 * max(row.size, below.size)
 
 
 def is_title(row: Row, below: Row, columns: list[tuple[float, float]], pitch: float) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
-from drac_pipeline.convert.local.grid import column_ranges, refine
+from drac_pipeline.convert.local.grid import column_ranges, cut_at_gutters, refine
 from drac_pipeline.convert.local.rows import Row, visual_rows
 from drac_pipeline.convert.local.stacked import figures, lines_over, split_stacked
 from drac_pipeline.convert.local.text_layer import PageText, Rule, Segment
@@ -137,6 +138,8 @@ def _stands_out(s: Segment, x0: float, x1: float) -> bool:
 def _tabular(between: list[Segment], top: Rule, bottom: Rule) -> bool:
     rows = visual_rows(between)
     multi = sum(len(r.cells) > 1 for r in rows)
+    # a cell set at the middle of one with two lines
+    multi += sum(b.base - a.base < 0.8 * a.size for a, b in itertools.pairwise(rows))
     if rows[0].base - top.y0 > (4 if len(rows[0].cells) > 1 else 1.9) * rows[0].size:
         return False  # text well below a closing rule
     if multi:
@@ -209,7 +212,8 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     inner = any(x0 + 12 < v.x0 < x1 - 12 for v in v_rules)
     if not inner and _boxed_prose(rows, x0, x1):
         return None
-    if not _closed(bottom, x0, x1, v_rules):
+    box_of_headers = len(rows) <= 4 and not any(map(figures, rows))
+    if box_of_headers or not _closed(bottom, x0, x1, v_rules):
         rows += _below(rows, segments, taken, (x0, x1), bottom, page.h_rules)
     if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
         return None
@@ -261,7 +265,8 @@ def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[in
         return None
     if sum(len(r.cells) > 1 for r in below) < 1:
         return None
-    return with_rules(page, rows + below, (rule.x0, rule.x1), ruled=True)
+    over = lines_over(_over(rows[0].y0, segments, taken, (rule.x0, rule.x1)), rows + below)
+    return with_rules(page, over + rows + below, (rule.x0, rule.x1), ruled=True)
 
 
 def _below(
@@ -302,17 +307,28 @@ def _below(
         columns = column_ranges(cut)
         if len(columns) >= 2:
             break
-        count = min(count - 1, 3)  # text further down that is no table may hide the columns
+        # text further down that is no table may hide the columns
+        count = min(count - 1, max(3, _before_text(rows + near[:3], near[:count])))
     if not count:
         return []
     out: list[Row] = []
     for r, parts in zip(near[:count], cut[len(rows) :], strict=True):
-        if not _fits(parts, columns, span):
+        if not _fits(cut_at_gutters(parts, columns), columns, span):
             break
         out.append(r)
     while out and len(out[-1].cells) < 2 and not wraps(out):
         out.pop()
     return out
+
+
+def _before_text(sample: list[Row], near: list[Row]) -> int:
+    """How many rows come before a line of text over several columns of the sample."""
+    columns = column_ranges(refine(sample))
+    for k, r in enumerate(near):
+        over = sum(min(x1, r.x1) - max(x0, r.x0) > 2 for x0, x1 in columns)
+        if len(r.cells) == 1 and over > 1 and len(r.segments[0].words) > 3:
+            return k
+    return len(near)
 
 
 def _wider(rule: Rule, span: tuple[float, float]) -> bool:

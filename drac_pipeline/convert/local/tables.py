@@ -12,6 +12,7 @@ from drac_pipeline.convert.local.grid import (
     cut_at_gutters,
     cut_at_rules,
     cut_header,
+    join_signs,
     refine,
 )
 from drac_pipeline.convert.local.header import body_columns, header_paths, header_rows, labels_by_type
@@ -126,6 +127,7 @@ def _one_each(row: Row, columns: list[tuple[float, float]]) -> bool:
 def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     """One table from its parts, one part a page (several if it goes over a page break)."""
     parts: list[list[Line]] = []
+    _join_signs(drafts)
     bands = {k for d in drafts for k in section_rows(d.rows)}
     refined = iter(refine([r for d in drafts for r in cut_at_rules(_without(d.rows, bands), d.v_rules)]))
     by_draft = [[r if id(r) in bands else next(refined) for r in d.rows] for d in drafts]
@@ -193,6 +195,12 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         if re.match(r"(?:sub-?)?total\b", cells[0], re.I):
             current = ""  # a total closes its section
     return Table(paths, rows, kept, first_header, sections, columns, titles, caption)
+
+
+def _join_signs(drafts: list[Draft]) -> None:
+    rows = iter(join_signs([r for d in drafts for r in d.rows]))
+    for d in drafts:
+        d.rows = [next(rows) for _ in d.rows]
 
 
 def _ruled_columns(draft: Draft, columns: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -113,16 +113,8 @@ def join_signs(rows: list[Row]) -> list[Row]:
     ]
     if not signs:
         return rows
-    joined = {
-        id(a): b
-        for a, b in signs
-        if not any(
-            o.x0 - 3 < a.x0 and a.x1 < o.x1 + 3 and o.x1 < b.x0
-            for r in rows
-            for o in r.segments
-            if len(o.text) > 2
-        )
-    }
+    texts = [o for r in rows for o in r.segments if len(o.text) > 2 and not numeric(o.text)]
+    joined = {id(a): b for a, b in signs if not _headed(a, b, texts)}
     out = []
     for r in rows:
         gone = {id(joined[id(s)]) for s in r.segments if id(s) in joined}
@@ -133,6 +125,12 @@ def join_signs(rows: list[Row]) -> list[Row]:
         ]
         out.append(make_row(parts) if gone else r)
     return out
+
+
+def _headed(sign: Segment, figure: Segment, texts: list[Segment]) -> bool:
+    """A text stands over the sign and none over both sign and figure."""
+    over = [o for o in texts if o.x0 - 3 < sign.x0 and sign.x1 < o.x1 + 3]
+    return bool(over) and all(o.x1 < figure.x0 for o in over)
 
 
 def _without_signs(

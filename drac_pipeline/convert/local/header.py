@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from drac_pipeline.convert.local.header_texts import Placed, rejoin, widen
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.rows import numeric, readable
 from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Columns = list[tuple[float, float]]
 _Type = tuple[str, int, bool]  # font, size, italic
 _MOSTLY = 0.9
+_HIGHEST = 7.5  # em: of a header's lines that stand at each other's middle, there may be many
 
 
 def full_rules(draft: Draft, columns: Columns) -> list[float]:
@@ -158,17 +160,27 @@ def _has_figures(lines: list[Line], columns: Columns) -> bool:
 def _by_content(lines: list[Line], columns: Columns) -> int:
     """Without rules or type: the lines before the first figures, else the first line."""
     for k, line in enumerate(lines):
-        figures = sum(numeric(line.text(c)) for c in line.cells)
-        if figures:
+        figures = [c for c in line.cells if numeric(line.text(c))]
+        if figures and not (k and _under_words(line, lines[k - 1], figures)):
             if k == 0:
                 return 0
             # a stub that wraps above its figures belongs to the body
             while k > 1 and list(lines[k - 1].cells) == [0]:
                 k -= 1
-            return k if k <= 6 else 1
+            low = lines[k - 1].base - lines[0].base < _HIGHEST * line.row.size
+            return k if k <= 6 or low else 1
     if len(columns) == 2 and sum(line.text(0).endswith(":") for line in lines) > 0.6 * len(lines):
         return 0
     return 1
+
+
+def _under_words(line: Line, above: Line, figures: list[int]) -> bool:
+    """The figures are the rest of a wrapped header, "Rate per / 100,000", among other headers."""
+    if line.base - above.base > 1.35 * line.row.size or 0 in above.cells:
+        return False
+    if not all(c in above.cells and not numeric(above.text(c)) for c in figures):
+        return False
+    return any(c and c not in figures and line.text(c)[-1:].isalpha() for c in line.cells)
 
 
 def header_paths(
@@ -176,14 +188,13 @@ def header_paths(
 ) -> tuple[list[list[str]], str]:
     """The header path of each column, outermost first, and a title over the whole table."""
     titles: list[str] = []
-    stacks: list[list[tuple[tuple[int, int], list[str], float]]] = [[] for _ in columns]
+    found: list[Placed] = []
     for n, line in enumerate(lines):
-        segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
+        segments = rejoin(sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0), draft)
         if n + 1 == len(lines):
             if n and len(segments) == 1 and _over_figures(segments[0], columns):
                 # one unit under the headers of all figures
-                for stack in stacks[1:]:
-                    stack.append(((1, len(columns) - 1), [readable(segments[0].text)], line.base))
+                found.append([(segments[0], (1, len(columns) - 1))])
                 continue
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
         first = len(columns) - len(segments)
@@ -194,7 +205,11 @@ def header_paths(
         if len(columns) > 1 and len(segments) == 1 and ranges[0] == (0, len(columns) - 1):
             titles.append(readable(segments[0].text))  # a title over the whole table
             continue
-        for s, (a, b) in zip(segments, ranges, strict=True):
+        found.append(list(zip(segments, ranges, strict=True)))
+    widen(found, draft)
+    stacks: list[list[tuple[tuple[int, int], list[str], float]]] = [[] for _ in columns]
+    for placed in found:
+        for s, (a, b) in placed:
             text = readable(s.text)
             if not text:
                 continue

@@ -121,7 +121,9 @@ def _column_major(lines: list[Line]) -> bool:
     fits = 0
     for a, b in itertools.pairwise(full):
         shared = a.cells.keys() & b.cells.keys()
-        figures = any(numeric(a.text(c)) and numeric(b.text(c)) for c in shared)
+        figures = any(
+            numeric(a.text(c)) and numeric(b.text(c)) and not a.text(c).endswith(("-", "/")) for c in shared
+        )
         fits += figures or not all(_wraps([a], b, c, right) for c in shared)
     return fits > 0.6 * (len(full) - 1)
 

@@ -73,6 +73,22 @@ def make_row(segments: list[Segment]) -> Row:
     return row
 
 
+def join_marks(rows: list[Row]) -> list[Row]:
+    """Rows with raised marks in smaller type, each right behind a text, joined to that text."""
+    out = []
+    for r in rows:
+        parts: list[Segment] = []
+        for s in r.segments:
+            last = parts[-1] if parts else None
+            raised = last and s.size < 0.8 * last.size and s.base < last.base - 0.15 * last.size
+            if last and raised and len(s.text) < 4 and -1 < s.x0 - last.x1 < 0.25 * last.size:
+                parts[-1] = replace(last, words=last.words + s.words)
+            else:
+                parts.append(s)
+        out.append(make_row(parts) if len(parts) != len(r.segments) else r)
+    return out
+
+
 def _is_rtl_word(text: str) -> bool:
     return any("\u0590" <= c <= "\u08ff" or "\ufb1d" <= c <= "\ufefc" for c in text)
 

@@ -265,7 +265,7 @@ def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[in
         return None
     if sum(len(r.cells) > 1 for r in below) < 1:
         return None
-    over = lines_over(_over(rows[0].y0, segments, taken, (rule.x0, rule.x1)), rows + below)
+    over = lines_over(_over(rows[0].base - 1, segments, taken, (rule.x0, rule.x1)), rows + below)
     return with_rules(page, over + rows + below, (rule.x0, rule.x1), ruled=True)
 
 
@@ -297,7 +297,7 @@ def _below(
             break
         near.append(r)
         edge = r.y1
-    if not near or len(near[0].cells) < 2:
+    if not near or (len(near[0].cells) < 2 and not _section_first(rows, near)):
         return []
     columns: list[tuple[float, float]] = []
     cut: list[Row] = []
@@ -319,6 +319,14 @@ def _below(
     while out and len(out[-1].cells) < 2 and not wraps(out):
         out.pop()
     return out
+
+
+def _section_first(rows: list[Row], near: list[Row]) -> bool:
+    """The rows below a header begin with a section's title over the labels."""
+    if len(near) < 3 or len(near[1].cells) < 2 or not figures(near[1]):
+        return False
+    first = near[0].segments[0]
+    return first.x0 <= near[1].x0 + 2 and len(first.words) <= 6 and first.x1 < rows[-1].x1
 
 
 def _before_text(sample: list[Row], near: list[Row]) -> int:

@@ -18,8 +18,8 @@ from drac_pipeline.convert.local.grid import (
 from drac_pipeline.convert.local.header import body_columns, header_paths, header_rows, labels_by_type
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
-from drac_pipeline.convert.local.rows import LEADER_RE, Row, numeric, readable
-from drac_pipeline.convert.local.stacked import section_rows
+from drac_pipeline.convert.local.rows import LEADER_RE, Row, join_marks, numeric, readable
+from drac_pipeline.convert.local.stacked import figures, section_rows
 from drac_pipeline.convert.local.table_zones import Draft
 from drac_pipeline.convert.local.text_layer import Segment
 
@@ -127,11 +127,13 @@ def _one_each(row: Row, columns: list[tuple[float, float]]) -> bool:
 def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     """One table from its parts, one part a page (several if it goes over a page break)."""
     parts: list[list[Line]] = []
-    _join_signs(drafts)
+    _join_small(drafts)
     bands = {k for d in drafts for k in section_rows(d.rows)}
     refined = iter(refine([r for d in drafts for r in cut_at_rules(_without(d.rows, bands), d.v_rules)]))
     by_draft = [[r if id(r) in bands else next(refined) for r in d.rows] for d in drafts]
-    columns = _ruled_columns(drafts[0], column_ranges([r for own in by_draft for r in _without(own, bands)]))
+    columns = _ruled_columns(
+        drafts[0], _columns_of_figures([r for own in by_draft for r in _without(own, bands)])
+    )
     by_draft = [[r if id(r) in bands else cut_at_gutters(r, columns) for r in own] for own in by_draft]
     body_lines: list[list[Line]] = []
     head: list[Line] = []
@@ -197,8 +199,21 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     return Table(paths, rows, kept, first_header, sections, columns, titles, caption)
 
 
-def _join_signs(drafts: list[Draft]) -> None:
-    rows = iter(join_signs([r for d in drafts for r in d.rows]))
+def _columns_of_figures(rows: list[Row]) -> list[tuple[float, float]]:
+    """The columns; of a table of figures those of the rows below its header, which stands over
+    several columns or beside its own, where these are as many as with it."""
+    columns = column_ranges(rows)
+    first = next((k for k, r in enumerate(rows) if figures(r) > 1), 0)
+    body = rows[first:]
+    if not 0 < first < 12 or sum(figures(r) > 1 for r in body) < max(3, 0.5 * len(body)):
+        return columns
+    below = column_ranges(body)
+    return below if len(below) == len(columns) else columns
+
+
+def _join_small(drafts: list[Draft]) -> None:
+    """Raised marks and currency signs to the texts they belong to."""
+    rows = iter(join_signs(join_marks([r for d in drafts for r in d.rows])))
     for d in drafts:
         d.rows = [next(rows) for _ in d.rows]
 

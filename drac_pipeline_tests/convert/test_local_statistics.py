@@ -1,0 +1,195 @@
+"""Tables as statistical offices print them: no rules, several header levels, odd writing orders."""
+
+from __future__ import annotations
+
+import pymupdf
+
+from drac_pipeline_tests.convert.pages import BOLD, FILLER, Doc, blocks
+
+LABELS = ("Agriculture", "Mining", "Construction", "Education")
+
+
+def right(doc: Doc, x: float, text: str, *, y: float | None = None, size: float = 10) -> None:
+    doc.text(x - pymupdf.get_text_length(text, fontsize=size), text, y=y, size=size)
+
+
+def middle(doc: Doc, x: float, text: str, *, y: float | None = None, font: str = "helv") -> None:
+    doc.text(x - pymupdf.get_text_length(text, fontname=font, fontsize=10) / 2, text, y=y, font=font)
+
+
+def test_a_table_written_column_by_column_keeps_its_rows():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.text(72, "Industry", y=y)
+    for section, at in (("Private sector", 1), ("Public sector", 4)):
+        doc.text(72, section, y=y + 14 * at, font=BOLD)
+    places = (2, 3, 5, 6)
+    for k, label in zip(places, LABELS, strict=True):
+        doc.text(80, label, y=y + 14 * k)
+    for c, head in enumerate(("Men", "Women", "All")):
+        right(doc, 260 + 80 * c, head, y=y)
+        for k in places:
+            right(doc, 260 + 80 * c, f"{k}{c}.5", y=y + 14 * k)
+    doc.y = y + 140
+    found = blocks(doc.paragraph(*FILLER).convert())
+    assert "Private sector — Industry: Agriculture; Men: 20.5; Women: 21.5; All: 22.5." in found
+    assert "Public sector — Industry: Education; Men: 60.5; Women: 61.5; All: 62.5." in found
+
+
+def test_the_lines_of_one_wrapped_row_are_no_columns_of_rows():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.rule(70, 420, y=y - 12)
+    doc.row((72, 180, 300), "Place", "Telephone", "Hours", after=14)
+    doc.rule(70, 420, y=doc.y - 11)
+    for x, lines in (
+        (72, ("Harbour", "Road", "South")),
+        (180, ("0484-", "409-", "2216")),
+        (300, ("nine", "till", "five")),
+    ):
+        for k, text in enumerate(lines):
+            doc.text(x, text, y=doc.y + 12 * k)
+    doc.y += 28
+    doc.rule(70, 420, y=doc.y)
+    doc.y += 20
+    found = blocks(doc.paragraph(*FILLER).convert())
+    assert any("Telephone: 0484-409-2216" in b for b in found)
+
+
+def test_header_lines_above_a_single_rule_and_a_label_header_between_them():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    middle(doc, 300, "Primary sector", y=y)
+    doc.rule(200, 400, y=y + 3)
+    doc.text(72, "Source", y=y + 6)
+    for c, head in enumerate(("Rural", "Urban", "All")):
+        right(doc, 240 + 80 * c, head, y=y + 12)
+    doc.rule(70, 402, y=y + 16)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 30 + 13 * k)
+        for c in range(3):
+            right(doc, 240 + 80 * c, f"{k}{c},104", y=y + 30 + 13 * k)
+    doc.y = y + 110
+    found = blocks(doc.paragraph(*FILLER).convert())
+    assert (
+        "Source: Mining; Primary sector, Rural: 10,104; Primary sector, Urban: 11,104; "
+        "Primary sector, All: 12,104." in found
+    )
+
+
+def test_figures_at_the_middle_of_a_label_of_two_lines():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    for c, head in enumerate(("Men", "Women")):
+        right(doc, 320 + 80 * c, head, y=y)
+    y += 16
+    for k, label in enumerate(LABELS):
+        if k == 2:
+            doc.text(72, "Persons receiving unemployment benefits", y=y)
+            doc.text(72, "for over a year", y=y + 11)
+            y += 5.5
+        else:
+            doc.text(72, label, y=y)
+        for c in range(2):
+            right(doc, 320 + 80 * c, f"{k}{c},104", y=y)
+        y += 5.5 + 13 if k == 2 else 13
+    doc.y = y + 20
+    found = blocks(doc.paragraph(*FILLER).convert())
+    assert "Persons receiving unemployment benefits for over a year; Men: 20,104; Women: 21,104." in found
+
+
+def test_currency_signs_at_the_left_of_cells_belong_to_the_figures():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y = doc.y + 30
+    doc.text(72, "Source", y=y)
+    for c, lines in enumerate((("Income", "from", "fees"), ("Other",))):
+        for k, text in enumerate(lines):
+            doc.text(240 + 90 * c, text, y=y + 11 * (k + 3 - len(lines)) - 22)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 16 + 13 * k)
+        for c in range(2):
+            if k == 0:
+                doc.text(232 + 90 * c, "$", y=y + 16)
+            right(doc, 280 + 90 * c, f"{k}{c},104", y=y + 16 + 13 * k)
+    doc.y = y + 90
+    found = blocks(doc.paragraph(*FILLER).convert())
+    assert "Source: Agriculture; Income from fees: $ 00,104; Other: $ 01,104." in found
+    assert "Source: Mining; Income from fees: 10,104; Other: 11,104." in found
+
+
+def test_a_column_of_currencies_with_a_header_stays_one():
+    doc = Doc().paragraph(*FILLER)
+    doc.row((72, 200, 300), "Item", "Currency", "Price", font=BOLD)
+    for k, label in enumerate(LABELS):
+        doc.row((72, 200, 300), label, "£" if k % 2 else "$", f"{k}0.50")
+    found = blocks(doc.convert())
+    assert "Item: Mining; Currency: £; Price: 10.50." in found
+
+
+def test_one_unit_under_all_headers():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.text(72, "Source", y=y)
+    for c, head in enumerate(("2001", "2002", "2003")):
+        right(doc, 240 + 80 * c, head, y=y)
+    middle(doc, 310, "Millions of dollars", y=y + 13)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 28 + 13 * k)
+        for c in range(3):
+            right(doc, 240 + 80 * c, f"{k}{c},104", y=y + 28 + 13 * k)
+    found = blocks(doc.convert())
+    assert (
+        "Source: Mining; 2001, Millions of dollars: 10,104; 2002, Millions of dollars: 11,104; "
+        "2003, Millions of dollars: 12,104." in found
+    )
+
+
+def test_a_number_in_a_wrapped_header_is_no_first_row():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    middle(doc, 310, "Rate per", y=y)
+    doc.text(72, "Source", y=y + 11)
+    middle(doc, 230, "Total", y=y + 11)
+    middle(doc, 310, "100,000", y=y + 11)
+    middle(doc, 390, "Estimate", y=y + 11)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 28 + 14 * k)
+        for c in range(3):
+            right(doc, 245 + 80 * c, f"{k}{c}.5", y=y + 28 + 14 * k)
+    found = blocks(doc.convert())
+    assert "Source: Mining; Total: 10.5; Rate per 100,000: 11.5; Estimate: 12.5." in found
+
+
+def test_two_columns_of_cells_are_no_columns_of_text():
+    doc = Doc().paragraph(*FILLER)
+    texts = ("Annual inspection by the", "No action required here", "Subject to review by the")
+    doc.row((72, 130, 290, 430), "State", "Rejected", "Average", "Outlays", font=BOLD, after=18)
+    for k, state in enumerate(("Alabama", "Hawaii", "Indiana", "Oregon", "Illinois", "Ohio")):
+        doc.row((72, 130, 290, 430), state, texts[k % 3] + " office", texts[(k + 1) % 3] + " board", "Exempt")
+    found = blocks(doc.convert())
+    assert (
+        "State: Hawaii; Rejected: No action required here office; "
+        "Average: Subject to review by the board; Outlays: Exempt." in found
+    )
+
+
+def test_wrapped_headers_over_two_columns_are_one_text():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    for x, words in ((250, ("Baseline", "scenario")), (390, ("Adverse", "scenario"))):
+        for k, word in enumerate(words):
+            doc.text(x - 38, word, y=y + 11 * k)
+        doc.rule(x - 40, x + 48, y=y + 15)
+    doc.text(72, "State", y=y + 26)
+    for c, x in enumerate((240, 290, 380, 430)):
+        right(doc, x, ("2008", "2009")[c % 2], y=y + 26)
+    doc.rule(70, 440, y=y + 30)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 44 + 14 * k)
+        for c, x in enumerate((240, 290, 380, 430)):
+            right(doc, x, f"{k}{c}.5", y=y + 44 + 14 * k)
+    found = blocks(doc.convert())
+    assert (
+        "State: Mining; Baseline scenario, 2008: 10.5; Baseline scenario, 2009: 11.5; "
+        "Adverse scenario, 2008: 12.5; Adverse scenario, 2009: 13.5." in found
+    )

@@ -104,6 +104,11 @@ class ConvertConfig(_Settings):
     ocr_min_confidence: float = Field(
         default=0.6, ge=0, le=1, description="lines read less surely are left out, with a warning"
     )
+    ocr_models: str = Field(
+        default="",
+        description="folder with other recognition models for rapidocr (rec.onnx; det.onnx and rec.txt "
+        "where needed), for scripts that its own do not read; empty: its own",
+    )
     layout_below: float = Field(
         default=0.8,
         ge=0,

@@ -52,12 +52,27 @@ class Reading:
 
 
 class Engine:
-    """The two models. Use `get_engine`: loading takes about two seconds."""
+    """The two models. Use `get_engine`: loading takes a while.
 
-    def __init__(self) -> None:
+    `models` is a folder with `rec.onnx`, and where they are needed `det.onnx` and `rec.txt` (the
+    characters of a model that does not carry them, one a line); empty: those of the wheel.
+    """
+
+    def __init__(self, models: str = "") -> None:
         import rapidocr
 
-        folder = Path(rapidocr.__file__).parent / "models"
+        wheel = Path(rapidocr.__file__).parent / "models"
+        detector, recogniser = wheel / _DET, wheel / _REC
+        keys: Path | None = None
+        if models:
+            own = Path(models)
+            recogniser = own / "rec.onnx"
+            if not recogniser.is_file():
+                raise FileNotFoundError(f"convert.ocr_models: there is no {recogniser}")
+            if (own / "det.onnx").is_file():
+                detector = own / "det.onnx"
+            if (own / "rec.txt").is_file():
+                keys = own / "rec.txt"
         # Named files are loaded as they are: without names the library may go and fetch others.
         # One thread: documents are spread over processes, and results stay the same on any machine.
         self._ocr = rapidocr.RapidOCR(
@@ -67,12 +82,13 @@ class Engine:
                 "Global.return_word_box": True,
                 "Global.max_side_len": 100_000,
                 "Global.min_side_len": 32,
-                "Det.model_path": str(folder / _DET),
+                "Det.model_path": str(detector),
                 "Det.limit_type": "max",
                 "Det.limit_side_len": DETECT_MAX,
-                "Rec.model_path": str(folder / _REC),
+                "Rec.model_path": str(recogniser),
                 "EngineConfig.onnxruntime.intra_op_num_threads": 1,
                 "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                **({"Rec.rec_keys_path": str(keys)} if keys else {}),
             }
         )
         logging.getLogger("RapidOCR").setLevel(logging.ERROR)
@@ -126,9 +142,9 @@ def _widened(crop: Image) -> Image:
 
 
 @functools.cache
-def get_engine() -> Engine:
-    """The engine of this process."""
-    return Engine()
+def get_engine(models: str = "") -> Engine:
+    """The engine of this process for these models."""
+    return Engine(models)
 
 
 def _reading(text: str, info: Any) -> Reading:

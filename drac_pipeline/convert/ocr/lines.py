@@ -29,6 +29,7 @@ _CAP, _X = 0.70, 0.49  # heights of capitals and of small letters, in em
 _TILT = 0.06  # three and a half degrees off the page's own lines
 _BOLD = 1.22  # times the page's stroke width; upright print of one weight stays within 1.1
 _SAME_SIZE = 0.13
+_STROKE_HEIGHT, _REACH = 0.25, 0.45  # of a line's height: of strokes; of a character around its centre
 _EDGE = 0.92  # of a line's box: what is full below is no letter, for they have room around them
 _SHEARS = range(-9, 22, 3)  # degrees at which a line's columns are compared
 _SLANTED, _CLEARER = 6, 1.005  # italics stand straightest from here; by this much more than as they are
@@ -90,6 +91,23 @@ def measure(mask: Image, grey: Image, quad: Quad, reading: Reading, scale: float
         slanted=_slanted(hard),
         tilted=abs(float(along[1])) > _TILT * sides(quad)[0] and sides(quad)[0] > 2.5 * sides(quad)[1],
     )
+
+
+def unread(mask: Image, quad: Quad, reading: Reading) -> tuple[int, int]:
+    """How many columns of a line hold strokes, and how many of these stand by no recognised
+    character: a model passes over letters that it does not know and is sure of the others.
+
+    Dots of leaders and rules are no strokes.
+    """
+    ink: Flags = cut(mask, quad) > 0
+    height, width = ink.shape
+    extent = np.where(ink.any(axis=0), height - np.argmax(ink[::-1], axis=0) - np.argmax(ink, axis=0), 0)
+    at = np.flatnonzero(extent > _STROKE_HEIGHT * height)
+    if not len(at) or not reading.chars:
+        return len(at), len(at)
+    centres = np.array(reading.centres) * width
+    away = np.abs(at[:, None] - centres[None, :]).min(axis=1)
+    return len(at), int((away > _REACH * height).sum())
 
 
 def _gaps(ink: Flags, r: Reading) -> list[tuple[float, float]]:

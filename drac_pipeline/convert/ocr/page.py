@@ -8,6 +8,7 @@
 | ink and no text                                      | OCR |
 | a picture covers most of it, with hardly any text    | OCR, if that finds more |
 | a large picture on it holds sentences or a table     | they join the text; labels are left, with a warning |
+| a script that the models do not read             | an error; single lines are left out with a warning |
 | OCR finds nothing: a photograph or a few shapes      | nothing to read: a warning |
 | OCR finds nothing, and the ink looks like writing    | an error, and a marker in the Markdown |
 
@@ -33,6 +34,9 @@ _FEW_CHARS = 400  # a page of print has more
 _PHOTO = 0.05
 _WRITING = 10  # marks of a letter's size from which ink looks like writing
 _DOUBTFUL = 0.8
+_VIETNAMESE = 0.5
+SCRIPTS = "Latin, Chinese and Japanese"  # of the models in rapidocr's wheel
+_OTHER_MODELS = "set convert.ocr_models to a folder with models for it"
 
 
 @dataclass(slots=True)
@@ -67,7 +71,7 @@ def read_with_ocr(page: pymupdf.Page, text: PageText, config: ConvertConfig) -> 
         from drac_pipeline.convert.ocr.agreement import AGREES, agreement
         from drac_pipeline.convert.ocr.engine import get_engine
 
-        share = agreement(get_engine(), page, text, config)
+        share = agreement(get_engine(config.ocr_models), page, text, config)
         if share >= AGREES:
             report.reason = f"{verdict.suspect}, but agrees with the page's image"
             report.confidence = round(share, 2)
@@ -90,7 +94,7 @@ def _scan(page: pymupdf.Page, text: PageText | None, reason: str, config: Conver
         from drac_pipeline.convert.ocr.engine import get_engine
         from drac_pipeline.convert.ocr.scan import read_scan
 
-        scan = read_scan(get_engine(), page, number, config)
+        scan = read_scan(get_engine(config.ocr_models), page, number, config)
     except ImportError as e:
         error = f"the page needs OCR, and that is not installed ({e}): pip install rapidocr onnxruntime"
         return Read(None, PageReport(page=number, reader="none", reason=reason, confidence=0.0, error=error))
@@ -108,6 +112,21 @@ def _scan(page: pymupdf.Page, text: PageText | None, reason: str, config: Conver
         report.warnings.append(
             f"{len(scan.unsure)} of {scan.found} lines were read too unsurely to be kept"
             f" (convert.ocr_min_confidence = {config.ocr_min_confidence})"
+        )
+    if scan.foreign and scan.readable:
+        report.confidence, report.warnings = 0.0, []
+        known = "" if config.ocr_models else f", which read {SCRIPTS} print"
+        report.error = f"script not read by the OCR models{known}: {_OTHER_MODELS}"
+        return Read(None, report)
+    if scan.unknown:
+        report.warnings.append(
+            f"{len(scan.unknown)} of {scan.found} lines are in a script or hand not read by the OCR models:"
+            f" left out ({_OTHER_MODELS})"
+        )
+    if scan.accents_lost and not config.ocr_models:
+        report.confidence = min(report.confidence, _VIETNAMESE)
+        report.warnings.append(
+            f"Vietnamese: letters with two marks are not read by the OCR models ({_OTHER_MODELS})"
         )
     if scan.readable:
         if scan.confidence < _DOUBTFUL:
@@ -131,7 +150,10 @@ def _nothing_found(page: pymupdf.Page, text: PageText | None, report: PageReport
         report.warnings = ["the page shows a picture without readable text: nothing was taken from it"]
         return Read(None, report)
     report.confidence = 0.0
-    report.error = "the page has ink but no text that could be read"
+    report.error = (
+        "the page has ink but no text that could be read: handwriting, too faint a scan, or print in a"
+        f" script not read by the OCR models ({_OTHER_MODELS})"
+    )
     return Read(None, report)
 
 
@@ -151,7 +173,7 @@ def _pictures(page: pymupdf.Page, text: PageText, report: PageReport, config: Co
         from drac_pipeline.convert.ocr.engine import get_engine
         from drac_pipeline.convert.ocr.pictures import take_in, unread_lines
 
-        engine = get_engine()
+        engine = get_engine(config.ocr_models)
     except ImportError:
         report.warnings.append("text in images was not read: OCR is not installed")
         return Read(text, report)

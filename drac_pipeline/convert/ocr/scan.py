@@ -11,7 +11,7 @@ import numpy as np
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.text_layer import PageText, Rule
 from drac_pipeline.convert.ocr.engine import Engine, Image, Quad, Reading, cut
-from drac_pipeline.convert.ocr.lines import Line, measure, settle, to_segments
+from drac_pipeline.convert.ocr.lines import Line, measure, settle, to_segments, unread
 from drac_pipeline.convert.ocr.raster import ink_mask, render
 from drac_pipeline.convert.ocr.rules import find_rules, split_at_rules, without_rules
 from drac_pipeline.convert.ocr.upright import Affine, make_upright, sides
@@ -39,22 +39,44 @@ class ScannedPage(PageText):
         )
 
 
+_UNKNOWN_LINE, _UNKNOWN_PAGE = 0.4, 0.5  # shares of strokes by no character; on pages that are read: < 0.01
+_SUSPECT_PAGE, _UNSURE_PAGE = 0.06, 0.85  # a share that with such a confidence is another script too
+_VIETNAMESE = "ươƯƠ"
+
+
 @dataclass(slots=True)
 class Scan:
-    """What OCR made of a page. `found` counts lines seen, `unsure` holds those left out."""
+    """What OCR made of a page. `found` counts lines seen, `unsure` holds those left out for their
+    confidence, `unknown` those left out since most of their strokes are no characters of the models;
+    `strokes` and `unread` count columns of all lines, and those by no recognised character."""
 
     page: ScannedPage
     confidence: float = 0.0
     found: int = 0
     unsure: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    strokes: int = 0
+    unread: int = 0
     turned: str = ""
     seconds: float = 0.0
+    mean: float = 0.0  # confidence of all that was recognised, also of what was left out
 
     @property
     def readable(self) -> bool:
         """Whether this is text rather than scratches that were taken for some."""
         letters = sum(c.isalnum() for p in (self.page, *self.page.side) for s in p.segments for c in s.text)
-        return letters > 2 and self.page.n_chars > sum(len(t) for t in self.unsure)
+        return letters > 2 and self.page.n_chars > sum(len(t) for t in (*self.unsure, *self.unknown))
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the page is print in a script that the models do not read."""
+        share = self.unread / max(1, self.strokes)
+        return share > _UNKNOWN_PAGE or (share > _SUSPECT_PAGE and self.mean < _UNSURE_PAGE)
+
+    @property
+    def accents_lost(self) -> bool:
+        """Whether this is Vietnamese, of whose letters with two marks most are passed over."""
+        return sum(c in _VIETNAMESE for s in self.page.segments for c in s.text) > 1
 
 
 def read_scan(
@@ -99,6 +121,8 @@ def read_scan(
     out.n_chars = sum(x.n for x in lines)
     if lines:
         scan.confidence = round(sum(x.score * x.n for x in lines) / out.n_chars, 4)
+    scored = [(r.score, len(r.chars)) for r in readings]
+    scan.mean = sum(s * n for s, n in scored) / max(1, sum(n for _, n in scored))
     scan.seconds = time.perf_counter() - began
     return scan
 
@@ -115,9 +139,14 @@ def _keep(
     """Lines recognised surely enough."""
     out = []
     for quad, reading in zip(quads, readings, strict=True):
+        strokes, lost = unread(mask, quad, reading)
+        scan.strokes += strokes
+        scan.unread += lost
         if not reading.chars:
             continue
-        if reading.score < config.ocr_min_confidence:
+        if lost > _UNKNOWN_LINE * strokes:
+            scan.unknown.append(reading.text)
+        elif reading.score < config.ocr_min_confidence:
             scan.unsure.append(reading.text)
         else:
             out.append(measure(mask, grey, quad, reading, scale))

@@ -66,6 +66,11 @@ def costs(
     out.print(
         f"total ${total:.4f} · {sum(r['outcome'] != REUSED for r in records)} calls · {state / LEDGER_FILE}"
     )
+    if unsure := [r for r in records if r["estimated"]]:
+        out.print(
+            f"of it ${sum(r['cost_usd'] for r in unsure):.4f} estimated: {len(unsure)} calls timed out or"
+            " were cut off after they were sent, and count with the most they can have cost"
+        )
     unpriced = sorted({r["model"] for r in records if r["priced"] == UNPRICED})
     if unpriced:
         out.print(

@@ -57,7 +57,5 @@ def convert_document(
     if document.format in WEB_FORMATS:
         return convert_web(own.read_bytes(), document.format, config)
     if document.format in SHEET_FORMATS:
-        return convert_sheets(own, document.format, config, lambda: convert_pdf(document.pdf, config))
-    return convert_office(
-        own, document.format, document.pdf, config, lambda: convert_pdf(document.pdf, config)
-    )
+        return convert_sheets(own, document.format, config, lambda: by_pages(document.pdf, config))
+    return convert_office(own, document.format, document.pdf, config, lambda: by_pages(document.pdf, config))

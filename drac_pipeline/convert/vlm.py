@@ -29,7 +29,7 @@ from drac_pipeline.convert.model.reply import read_reply
 from drac_pipeline.errors import DocumentError
 from drac_pipeline.llm.ledger import Purpose
 from drac_pipeline.llm.prompts import CONVERT, prompt
-from drac_pipeline.llm.protocol import ImagePart, Request, RequestRefused
+from drac_pipeline.llm.protocol import ImagePart, ModelUnavailable, Request, RequestRefused
 from drac_pipeline.llm.results import ResultCache, key_of
 from drac_pipeline.llm.service import Answer, ModelService
 from drac_pipeline.model import ConversionReport, Converted, PageReport
@@ -234,6 +234,9 @@ def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
     try:
         answer = future.result()
     except RequestRefused as e:
+        if e.remedy and len(batch.pages) == 1 and not job.made:
+            # not this page is wrong but a setting, and no page of any document would pass
+            raise ModelUnavailable(str(e), remedy=e.remedy) from e
         return _again(job, batch, dict.fromkeys(batch.pages, str(e)))
     pages = read_reply(answer.reply, batch.pages, job.prompt.lines())
     wrong = check_pages(job.pdf, pages.good, job.local, batch.told.header, job.config.model, job.made)

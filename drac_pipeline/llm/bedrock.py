@@ -58,6 +58,8 @@ class BedrockClient:
             BotoCoreError,
             ClientError,
             ConnectionError,
+            ConnectTimeoutError,
+            EndpointConnectionError,
             HTTPClientError,
             NoCredentialsError,
         )
@@ -70,7 +72,8 @@ class BedrockClient:
             raise CallFailed("no credentials", str(e), again=False, status=401) from e
         except (HTTPClientError, ConnectionError) as e:  # timeouts, refused and dropped connections
             timed_out = "imeout" in type(e).__name__
-            raise CallFailed("timeout" if timed_out else "connection", str(e), again=True) from e
+            sent = not isinstance(e, EndpointConnectionError | ConnectTimeoutError)
+            raise CallFailed("timeout" if timed_out else "connection", str(e), again=True, billed=sent) from e
         except BotoCoreError as e:
             raise CallFailed("client error", str(e), again=False) from e
         return _reply(answer)
@@ -148,6 +151,7 @@ def _failure(e: Any) -> CallFailed:
         throttled=throttled or status == 503,
         retry_after=seconds_of(meta.get("HTTPHeaders", {}).get("retry-after", "")),
         status=status,
+        billed=status == 408,
     )
 
 

@@ -19,7 +19,8 @@ CREATE TABLE IF NOT EXISTS calls (
   unit TEXT, pages INTEGER, provider TEXT, model TEXT, prompt TEXT, outcome TEXT, detail TEXT DEFAULT '',
   verdict TEXT DEFAULT '', status INTEGER DEFAULT 0, input_tokens INTEGER DEFAULT 0,
   output_tokens INTEGER DEFAULT 0, cached_tokens INTEGER DEFAULT 0, latency REAL DEFAULT 0,
-  cost REAL, reserved REAL DEFAULT 0, priced TEXT DEFAULT '', pid INTEGER, born TEXT);
+  cost REAL, reserved REAL DEFAULT 0, priced TEXT DEFAULT '', pid INTEGER, born TEXT,
+  estimated INTEGER DEFAULT 0);
 CREATE INDEX IF NOT EXISTS calls_run ON calls (run);
 CREATE INDEX IF NOT EXISTS calls_started ON calls (started);
 DROP TABLE IF EXISTS slots;
@@ -48,6 +49,9 @@ class Database:
             for statement in _TABLES.split(";"):
                 if statement.strip():
                     db.execute(statement)
+            known = {row["name"] for row in db.execute("PRAGMA table_info(calls)")}
+            if "estimated" not in known:  # a home of before
+                db.execute("ALTER TABLE calls ADD COLUMN estimated INTEGER DEFAULT 0")
 
     @contextlib.contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:

@@ -2,7 +2,8 @@
 
 A call is written down with the most it can cost before it is sent, and with what it did cost
 when it is back. So the budget holds for calls in flight, whoever sent them, and a killed
-process leaves a line: it may have been billed, and counts with its reserve.
+process leaves a line: it may have been billed, and counts with its reserve. So does a call that
+timed out or whose connection was lost after it was sent; such lines are marked as estimated.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ INTERRUPTED = "interrupted"
 REUSED = "reused"
 _TEXTS = ("call", "run", "document", "stage", "unit", "provider", "model", "prompt")
 _TEXTS += ("outcome", "detail", "verdict", "priced")
-_COUNTS = ("id", "attempt", "pages", "status", "input_tokens", "output_tokens", "cached_tokens")
+_COUNTS = ("id", "attempt", "pages", "status", "input_tokens", "output_tokens", "cached_tokens", "estimated")
 _AMOUNTS = ("latency_seconds", "cost_usd", "reserved_usd")
 
 
@@ -93,15 +94,19 @@ class Ledger:
         reply: Reply | None = None,
         detail: str = "",
         status: int = 0,
+        sent_tokens: int = 0,
     ) -> None:
-        """How the call went. A failed one costs nothing unless the service says so."""
+        """How the call went. A failed one costs nothing, unless `sent_tokens` says that the service may
+        have worked on them all the same: then it counts with the most it can cost."""
         with self._db.change() as db:
             db.execute(
-                "UPDATE calls SET outcome=?, cost=?, priced=?, detail=?, status=?, latency=MAX(0, ?-started),"
+                "UPDATE calls SET outcome=?, cost=CASE WHEN ? THEN reserved ELSE ? END, estimated=?,"
+                " priced=?, detail=?, status=?, latency=MAX(0, ?-started),"
                 " input_tokens=?, output_tokens=?, cached_tokens=? WHERE id=?",
                 (
-                    *(outcome, cost, priced, detail[:500], status, self._clock.now()),
-                    reply.input_tokens if reply else 0,
+                    *(outcome, sent_tokens, cost, int(bool(sent_tokens)), priced),
+                    *(detail[:500], status, self._clock.now()),
+                    reply.input_tokens if reply else sent_tokens,
                     reply.output_tokens if reply else 0,
                     reply.cached_tokens if reply else 0,
                     number,
@@ -143,8 +148,8 @@ class Ledger:
             if not is_alive(row["pid"], row["born"]):
                 with self._db.change() as db:
                     db.execute(
-                        "UPDATE calls SET outcome = ?, cost = reserved, detail = 'its process was killed'"
-                        " WHERE outcome = ? AND pid = ? AND born = ?",
+                        "UPDATE calls SET outcome = ?, cost = reserved, estimated = 1,"
+                        " detail = 'its process was killed' WHERE outcome = ? AND pid = ? AND born = ?",
                         (INTERRUPTED, STARTED, row["pid"], row["born"]),
                     )
 
@@ -169,7 +174,7 @@ def write_parquet(records: list[dict[str, Any]], target: Path) -> None:
         + [(n, pa.int64()) for n in _COUNTS]
         + [(n, pa.float64()) for n in _AMOUNTS]
         + [("started", pa.timestamp("us", "UTC"))],
-        metadata={"drac_schema": "model_calls/1"},
+        metadata={"drac_schema": "model_calls/2"},
     )
     temporary = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}")
     try:

@@ -11,6 +11,7 @@ from drac_pipeline.llm.bedrock import seconds_of
 from drac_pipeline.llm.protocol import CallFailed, ImagePart, Reply, Request, Stop
 
 _STOPS = {"stop": Stop.END, "length": Stop.LENGTH, "content_filter": Stop.FILTERED}
+_NOT_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}  # of the SDK's HTTP library
 
 
 class OpenAIClient:
@@ -36,13 +37,15 @@ class OpenAIClient:
         try:
             answer: Any = self._client.chat.completions.create(**self._arguments(request))
         except openai.APITimeoutError as e:
-            raise CallFailed("timeout", str(e), again=True) from e
+            sent = type(e.__cause__).__name__ not in _NOT_SENT
+            raise CallFailed("timeout", str(e), again=True, billed=sent) from e
         except openai.APIConnectionError as e:
-            raise CallFailed("connection", str(e.__cause__ or e), again=True) from e
+            sent = type(e.__cause__).__name__ not in _NOT_SENT
+            raise CallFailed("connection", str(e.__cause__ or e), again=True, billed=sent) from e
         except openai.APIStatusError as e:
             raise _failure(e) from e
-        except openai.OpenAIError as e:
-            raise CallFailed("client error", str(e), again=False) from e
+        except (openai.OpenAIError, ValueError) as e:  # what is no JSON is a ValueError
+            raise CallFailed("client error", f"the reply cannot be read: {e}", again=False) from e
         return _reply(answer)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
@@ -73,6 +76,12 @@ class OpenAIClient:
 
 
 def _reply(answer: Any) -> Reply:
+    if isinstance(answer, str):
+        if answer.lstrip().startswith("data:"):
+            raise CallFailed(
+                "client error", "the endpoint must be streaming only: it sent events", again=False
+            )
+        raise CallFailed("client error", f"the reply is no JSON: {answer[:100]!r}", again=False)
     if not getattr(answer, "choices", None):
         raise CallFailed("empty reply", "the endpoint sent no choices", again=True)
     choice = answer.choices[0]
@@ -98,4 +107,5 @@ def _failure(e: Any) -> CallFailed:
         throttled=throttled,
         retry_after=seconds_of(e.response.headers.get("retry-after", "")),
         status=status,
+        billed=status in (408, 504),
     )

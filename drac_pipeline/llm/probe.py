@@ -8,8 +8,9 @@ import uuid
 import zlib
 from typing import TYPE_CHECKING
 
+from drac_pipeline.llm.hints import hint_for
 from drac_pipeline.llm.ledger import Purpose
-from drac_pipeline.llm.protocol import Capabilities, ImagePart, Request, RequestRefused
+from drac_pipeline.llm.protocol import Capabilities, ImagePart, ModelUnavailable, Request, RequestRefused
 
 if TYPE_CHECKING:
     from drac_pipeline.llm.service import ModelService
@@ -52,6 +53,11 @@ def _takes(service: ModelService, name: str, request: Request) -> bool:
         service.send(request, Purpose("", "probe", name, "probe-v1"))
     except RequestRefused:
         return False
+    except ModelUnavailable as e:
+        hint = hint_for(e.cause)
+        if hint is not None and hint.lacks == name:
+            return False
+        raise
     return True
 
 

@@ -87,7 +87,7 @@ class CallFailed(DracError):
 
     `outcome` is a stable word for the ledger; `again` says whether the same call may succeed
     later, `throttled` whether the service asked to slow down; `retry_after` in seconds is what
-    it said about when.
+    it said about when. `billed` says that the service may have done the work all the same.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class CallFailed(DracError):
         throttled: bool = False,
         retry_after: float = 0.0,
         status: int = 0,
+        billed: bool = False,
     ) -> None:
         super().__init__(f"{outcome}: {cause}")
         self.outcome = outcome
@@ -107,10 +108,16 @@ class CallFailed(DracError):
         self.throttled = throttled
         self.retry_after = retry_after
         self.status = status
+        self.billed = billed
 
 
 class RequestRefused(DracError):
-    """The service will not take this request, now or later (its size, its content)."""
+    """The service will not take this request, now or later (its size, its content). `remedy` names a
+    setting where the service's words say that one is wrong."""
+
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(cause)
+        self.remedy = remedy
 
 
 class ModelUnavailable(DocumentError):

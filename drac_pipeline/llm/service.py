@@ -7,13 +7,16 @@ The policy for a failed try:
 2. Passing (408, 424, 5xx, timeouts, dropped connections): wait likewise, try again; many in a
    row open the breaker.
 3. The request itself is refused (400, 413): RequestRefused at once, for the caller to make smaller.
-4. Not let in (401, 403, 404, no credentials): ModelUnavailable at once.
+4. Not let in (401, 403, 404, no credentials), or the service's words say that it lacks what every
+   request asks of it (images, whole replies): ModelUnavailable at once, naming the setting. A schema
+   that it does not take is left out from then on.
 5. After the last try: ModelUnavailable, or RequestRefused where only this request fails (424).
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import time
 import uuid
 from dataclasses import dataclass, replace
@@ -24,6 +27,7 @@ from drac_pipeline.errors import ConfigError
 from drac_pipeline.llm.clock import Clock, backoff
 from drac_pipeline.llm.database import Database
 from drac_pipeline.llm.gate import Gate
+from drac_pipeline.llm.hints import hint_for
 from drac_pipeline.llm.ledger import Ledger, Purpose
 from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
 from drac_pipeline.llm.protocol import (
@@ -38,6 +42,8 @@ from drac_pipeline.llm.protocol import (
     Stop,
 )
 from drac_pipeline.llm.results import ResultCache, key_of
+
+log = logging.getLogger(__name__)
 
 DATABASE_FILE = "calls.sqlite"
 LEDGER_FILE = "calls.parquet"
@@ -128,7 +134,16 @@ class ModelService:
         if kept is not None:
             number = self.ledger.reused(purpose, self.client.provider, self.model)
             return Answer(Reply(kept["text"], Stop(kept["stop"])), number, key)
-        return self.send(request, purpose, key)
+        try:
+            return self.send(request, purpose, key)
+        except RequestRefused as e:
+            hint = hint_for(str(e))
+            if request.schema is None or hint is None or hint.lacks != "structured":
+                raise
+            # the reply is read without a schema just as well
+            log.warning("%s takes no JSON schema, which is left out from now on. %s", self.model, hint.remedy)
+            self._capabilities = replace(self.capabilities, structured=False)
+            return self.send(replace(request, schema=None), purpose, key)
 
     def settle(self, answer: Answer, verdict: str) -> None:
         """Say what became of an answer; its result is kept elsewhere by now, or not wanted."""
@@ -150,7 +165,11 @@ class ModelService:
                 try:
                     reply = self.client.complete(request)
                 except CallFailed as e:
-                    self.ledger.end(number, e.outcome, detail=e.cause, status=e.status)
+                    sent = self._tokens(request) if e.billed else 0
+                    priced = self._cost(1, 1)[1] if sent else ""
+                    self.ledger.end(
+                        number, e.outcome, detail=e.cause, status=e.status, sent_tokens=sent, priced=priced
+                    )
                     wait = self._after(e, attempt, weight)
                 except BaseException as e:
                     self.ledger.end(number, "error", detail=f"{type(e).__name__}: {e}")
@@ -171,9 +190,12 @@ class ModelService:
             self.gate.throttled(weight)
         elif e.again:
             self.gate.failed()
+        hint = hint_for(e.cause) if e.status in _REFUSED or e.status == 500 or not e.again else None
+        if hint is not None and not hint.smaller and hint.lacks != "structured":
+            raise ModelUnavailable(str(e), remedy=hint.remedy) from e
         if not e.again:
             if e.status in _REFUSED:
-                raise RequestRefused(str(e)) from e
+                raise RequestRefused(str(e), hint.remedy if hint else "") from e
             raise ModelUnavailable(
                 str(e), remedy="Check credentials, region, model id and endpoint in [model] of drac.toml."
             ) from e
@@ -199,9 +221,12 @@ class ModelService:
             request = replace(request, system="", parts=(request.system, *request.parts))
         return request
 
+    def _tokens(self, request: Request) -> int:
+        """Of its input, estimated."""
+        return int(request.n_chars / CHARS_PER_TOKEN) + request.n_images * TOKENS_PER_IMAGE
+
     def _reserve(self, request: Request) -> float:
-        tokens = int(request.n_chars / CHARS_PER_TOKEN) + request.n_images * TOKENS_PER_IMAGE
-        return self._cost(tokens, request.max_tokens)[0]
+        return self._cost(self._tokens(request), request.max_tokens)[0]
 
     def _cost(self, input_tokens: int, output_tokens: int) -> tuple[float, str]:
         cost = self.prices.cost(self.model, input_tokens, output_tokens)

@@ -195,7 +195,7 @@ def _plan_section(job: _Job, section: Section) -> tuple[Plan | None, str, list[s
         try:
             answer = job.service.call(asked, purpose)
         except RequestRefused as e:
-            why = str(e)
+            why = f"{e} {e.remedy}".strip()
             break
         try:
             if answer.reply.stop is not Stop.END:

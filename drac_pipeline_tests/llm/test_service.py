@@ -18,8 +18,10 @@ from drac_pipeline.llm.clock import Clock
 from drac_pipeline.llm.database import Database
 from drac_pipeline.llm.doubles import Brain, Double, FaultPlan
 from drac_pipeline.llm.gate import Gate
+from drac_pipeline.llm.hints import hint_for
 from drac_pipeline.llm.ledger import Ledger, Purpose
-from drac_pipeline.llm.protocol import BudgetExceeded, ModelUnavailable, Request, RequestRefused
+from drac_pipeline.llm.probe import _dot
+from drac_pipeline.llm.protocol import BudgetExceeded, ImagePart, ModelUnavailable, Request, RequestRefused
 from drac_pipeline.llm.service import LEDGER_FILE, ModelService
 
 Make = Callable[..., ModelService]
@@ -43,7 +45,11 @@ def test_passing_failures_are_tried_again_and_each_try_is_in_the_ledger(service:
     assert len({r["call"] for r in rows}) == 1
     assert clock.slept == [1.0, 2.0, 4.0, 8.0]  # the most that full jitter allows: base doubles
     assert rows[-1]["cost_usd"] > 0
-    assert all(r["cost_usd"] == 0 for r in rows[:-1])
+    # what timed out or was cut off after it was sent may have been billed
+    assert [r["estimated"] for r in rows] == [0, 1, 0, 1, 0]
+    for r in rows[:-1]:
+        assert r["cost_usd"] == (r["reserved_usd"] if r["estimated"] else 0)
+        assert (r["input_tokens"] > 0) == bool(r["estimated"])
 
 
 def test_a_reply_that_nobody_has_dealt_with_yet_is_not_paid_again(service: Make):
@@ -102,6 +108,82 @@ def test_a_budget_stops_before_it_is_exceeded(service: Make, tmp_path: Path):
         rows = model.ledger.records()
         assert server.requests == len(rows) > 1
         assert sum(r["cost_usd"] for r in rows) <= 0.01
+
+
+def test_a_budget_counts_what_may_have_been_billed(service: Make, tmp_path: Path):
+    (tmp_path / "prices.toml").write_text('["m"]\ninput = 100.0\noutput = 1.0\n')
+    with double(*["timeout"] * 20) as server:
+        model = service(server, model="m", budget_per_run=0.01, attempts=20, breaker_failures=99)
+        with pytest.raises(BudgetExceeded, match="per run"):
+            model.call(ASK, WHY)
+        assert 1 < server.requests < 20
+
+
+def test_a_call_that_was_never_sent_costs_nothing(service: Make):
+    for provider in ("bedrock", "openai"):
+        model = service("http://127.0.0.1:9", provider, attempts=1)
+        with pytest.raises(ModelUnavailable):
+            model.call(ASK, WHY)
+        assert model.ledger.records()[-1]["cost_usd"] == 0
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "openai"])
+@pytest.mark.parametrize(
+    ("lacks", "remedy"),
+    [("images", "name one that does"), ("system", 'system_prompt = "no"'), ("whole", "stream = false")],
+)
+def test_what_a_service_lacks_is_an_error_that_names_the_way_out(
+    provider: str, lacks: str, remedy: str, service: Make
+):
+    asked = Request(("Page 1", ImagePart(_dot())), system="Transcribe.")
+    with double(refuses=(lacks,)) as server:
+        with pytest.raises(ModelUnavailable) as e:
+            service(server, provider).call(asked, WHY)
+        assert server.requests == 0  # it counts what it takes
+    assert remedy in e.value.remedy
+    assert len(service(server, provider).ledger.records()) == 1  # and is not tried again
+
+
+def test_events_in_place_of_a_reply_are_an_error_at_once(service: Make):
+    with double(refuses=("stream",)) as server:
+        with pytest.raises(ModelUnavailable) as e:
+            service(server, "openai").call(ASK, WHY)
+        assert server.requests == 1
+    assert "streams only" in e.value.remedy
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "openai"])
+def test_a_schema_that_is_not_taken_is_left_out_from_then_on(provider: str, service: Make):
+    asked = Request(ASK.parts, schema={"type": "object"})
+    with double(refuses=("structured",)) as server:
+        model = service(server, provider, structured_output="yes")
+        assert model.call(asked, WHY).reply.text == "1-2"
+        assert model.call(asked, WHY, "again").reply.text == "1-2"
+        assert not model.capabilities.structured
+    assert [r["status"] for r in model.ledger.records()] == [400, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("words", "lacks"),
+    [
+        ("At most 0 image(s) may be provided in one request.", "images"),
+        ("image input is not supported - hint: if this is unexpected, provide the mmproj", "images"),
+        ("gemma is not a multimodal model", "images"),
+        ("This model doesn't support the image content block that you provided.", "images"),
+        ("This model's maximum context length is 8192 tokens. However, you requested 9000", "context"),
+        ("the request exceeds the available context size", "context"),
+        ("Input is too long for requested model.", "context"),
+        ("System role not supported", "system"),
+        ("This model doesn't support system messages. Try again without.", "system"),
+        ("`response_format` of type `json_schema` is not supported", "structured"),
+        ("This model only support stream mode, please enable the stream parameter", "whole replies"),
+        ("Malformed input request, please reformat your input and try again.", None),
+        ("The image is too large.", None),
+    ],
+)
+def test_the_words_of_services_are_known(words: str, lacks: str | None):
+    found = hint_for(words)
+    assert (found.lacks if found else None) == lacks
 
 
 def test_a_budget_counts_calls_in_flight_of_other_processes(tmp_path: Path):

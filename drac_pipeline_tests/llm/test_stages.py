@@ -124,3 +124,15 @@ def test_what_is_left_out_of_a_web_page_is_reported(planner: str, tmp_path: Path
     assert other
     assert "left_out" not in other.stages["chunk_plan"].counts
     assert other.stages["chunk_plan"].checks["coverage"].detail["missing"] == []
+
+
+def test_a_context_that_is_too_small_is_said_and_not_read_locally_page_by_page(
+    tmp_path: Path, corpus: Path, settings: Settings
+):
+    with Double(Brain(), context=8192) as server:
+        config = config_of(settings(server, "openai"))
+        done = ingest(Home(tmp_path / "home"), corpus, config)
+        failures = [o.failure for o in done.values()]
+        assert all(f and f.kind == "model unavailable" and "output_cap" in f.remedy for f in failures)
+        smaller = config_of(settings(server, "openai", output_cap=4096))
+        assert not any(o.failure for o in ingest(Home(tmp_path / "other"), corpus, smaller).values())

@@ -30,6 +30,14 @@ _ERRORS = {
     "validation": (400, "ValidationException", "The request is not valid."),
     "access": (403, "AccessDeniedException", "You do not have access to the model."),
 }
+_LACKS = {
+    "no images": "This model does not support image input.",
+    "no system": "This model does not support system messages.",
+    "no structured": "response_format of type json_schema is not supported.",
+    "no whole": "This model only supports stream mode, please enable the stream parameter.",
+    "context": "This model's maximum context length is shorter than what the request asks for.",
+}
+_ERRORS |= {name: (400, "ValidationException", message) for name, message in _LACKS.items()}
 _OPENAI_STOPS = {"end_turn": "stop", "max_tokens": "length", "content_filtered": "content_filter"}
 
 
@@ -38,7 +46,9 @@ class Double:
 
     latency     seconds a page (an image) takes; a call without images takes one page's time
     quota       pages in flight from which calls are throttled; 0: none
-    refuses     capabilities it lacks: "images", "system", "structured"
+    refuses     what it lacks: "images", "system", "structured", "whole" (it streams only, and says so),
+                "stream" (it streams without a word)
+    context     tokens that input and output together may have; 0: any number
     secret      the secret key that requests must be signed with; "" takes any signature
     """
 
@@ -51,6 +61,7 @@ class Double:
         quota: int = 0,
         port: int = 0,
         refuses: tuple[str, ...] = (),
+        context: int = 0,
         retry_after: str = "",
         secret: str = "",
     ) -> None:
@@ -59,6 +70,7 @@ class Double:
         self.latency = latency
         self.quota = quota
         self.refuses = refuses
+        self.context = context
         self.retry_after = retry_after
         self.secret = secret
         self.requests = self.pages = self.flying = self.most_flying = self.throttled = 0
@@ -97,9 +109,12 @@ class Double:
     def answer(self, system: str, parts: list[str | bytes], limit: int, structured: bool) -> Said | str:
         """What is said, or the name of the error."""
         n = sum(isinstance(p, bytes) for p in parts)
-        lacking = (n and "images" in self.refuses) or (system and "system" in self.refuses)
-        if lacking or (structured and "structured" in self.refuses):
-            return "validation"
+        asked = {"images": n, "system": system, "structured": structured, "whole": True}
+        if lacking := next((what for what in self.refuses if asked.get(what)), ""):
+            return f"no {lacking}"
+        tokens = (len(system) + sum(len(p) for p in parts if isinstance(p, str))) // 4 + 260 * n
+        if self.context and tokens + limit > self.context:
+            return "context"
         weight = max(1, n)
         with self.lock:
             self.requests += 1
@@ -208,6 +223,9 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(said, str):
             self._error(said, bedrock=False)
             return
+        if "stream" in self.owner.refuses:
+            self._send(200, f"data: {json.dumps({'choices': []})}\n\ndata: [DONE]\n\n")
+            return
         choice = {
             "index": 0,
             "message": {"role": "assistant", "content": said.text},
@@ -235,10 +253,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _bedrock_error(self, status: int, kind: str, message: str) -> None:
         self._send(status, {"message": message}, {"x-amzn-ErrorType": kind})
 
-    def _send(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
-        data = json.dumps(body).encode()
+    def _send(self, status: int, body: dict[str, Any] | str, headers: dict[str, str] | None = None) -> None:
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", "text/event-stream" if isinstance(body, str) else "application/json")
         self.send_header("Content-Length", str(len(data)))
         if status == 429 and self.owner.retry_after:
             self.send_header("Retry-After", self.owner.retry_after)

@@ -256,6 +256,11 @@ class ModelConfig(_Settings):
     foreign_values: int = Field(
         default=0, ge=0, description="numbers and identifiers a page may have that the PDF does not"
     )
+    ocr_witness: bool = Field(
+        default=True,
+        description="read scans by OCR too, while the model is at work, and compare numbers and identifiers: "
+        "where OCR is sure and they differ, the page is asked for once more, and what still differs is said",
+    )
     auto_confidence: float = Field(
         default=0.8, ge=0, le=1, description="`auto`: pages read locally with less than this go to the model"
     )
@@ -268,7 +273,7 @@ class ModelConfig(_Settings):
     def for_pages(self) -> BaseModel:
         """What of these settings bears on a page's result: it is kept by them."""
         names = {"provider", "model", "guardrail_id", "guardrail_version", "temperature", "grounding"}
-        return self._part(names | {"min_recall", "min_precision", "foreign_values"})
+        return self._part(names | {"min_recall", "min_precision", "foreign_values", "ocr_witness"})
 
     def for_conversion(self) -> BaseModel:
         """What bears on converted documents: part of their stage's identity."""

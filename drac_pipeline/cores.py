@@ -30,6 +30,19 @@ def folder() -> Path:
     return Path(tempfile.gettempdir()) / f"drac-cores-{os.getuid()}"
 
 
+def free_memory() -> int:
+    """Bytes that may still be taken: of the machine, or of the control group's limit where that is less."""
+    found = [2**63]
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found.append(1024 * int(next(x for x in lines if x.startswith("MemAvailable:")).split()[1]))
+    group = Path("/sys/fs/cgroup")
+    with contextlib.suppress(OSError, ValueError):  # "max" is no number: no limit
+        limit = int((group / "memory.max").read_text())
+        found.append(limit - int((group / "memory.current").read_text()))
+    return max(0, min(found))
+
+
 @contextlib.contextmanager
 def at_work(where: Path) -> Iterator[None]:
     """Counts as one core at work inside the block. Where files cannot be locked it counts for nothing."""

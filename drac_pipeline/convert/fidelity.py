@@ -91,6 +91,21 @@ class _Side:
             self.display.setdefault(key, value)
 
 
+def values_apart(one: str, other: str) -> tuple[list[str], list[str], int]:
+    """Numbers and identifiers of two or more digits that only `one` has, that only `other` has (both are
+    Markdown), and how many `one` has in all."""
+    a, b = _Side(_plain(one)), _Side(_plain(other))
+
+    def only(here: _Side, there: _Side) -> list[str]:
+        return [here.display[v] for v in here.values if _digits(v) > 1 and not there.holds(v)]
+
+    return only(a, b), only(b, a), sum(_digits(v) > 1 for v in a.values)
+
+
+def _digits(text: str) -> int:
+    return sum(c.isdigit() for c in text)
+
+
 def compare(pdf: Path | bytes, converted: Converted) -> FidelityReport:
     """Hold a document's Markdown against the PDF it was made from. Raises DocumentError."""
     document = open_pdf(pdf)
@@ -121,6 +136,8 @@ def _compare(document: pymupdf.Document, converted: Converted) -> FidelityReport
             reason = f"not converted: {state.error}"
         elif state is not None and "ocr" in state.reader.lower():
             reason = "read by OCR: the page has no text layer to compare with"
+        elif reason and state is not None and "OCR" in state.reason:
+            reason = f"{reason}; {state.reason}"
         side = _Side(text)
         side.tokens -= _Side(" ".join(dropped.get(n, ()))).tokens
         side.values -= _Side(" ".join(dropped.get(n, ()))).values

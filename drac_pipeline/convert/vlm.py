@@ -5,7 +5,9 @@ What becomes of a page, in this order:
 1. A result of the same image, model, prompt and settings that passed its checks is used again.
 2. A batch of up to `pages_per_call` pages is asked for, told the headings and the open table of
    the pages before. Pages that pass are kept at once, so a killed run has them.
-3. Pages that fail are asked for in halves, down to single pages, and those once more.
+3. Pages that fail are asked for in halves, down to single pages, and those once more. A scan has no
+   text layer to compare with: OCR reads it while the model is at work, and a page whose numbers differ
+   from what OCR is sure of is asked for once more. What then still differs is said in the report.
 4. The local converter reads what is left; the report says why.
 5. Where that fails too, an error marker stands.
 
@@ -17,15 +19,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from drac_pipeline import cores
 from drac_pipeline.config import DracConfig
 from drac_pipeline.convert.local.document import convert_pdf
 from drac_pipeline.convert.model.carry import Carried, carry
-from drac_pipeline.convert.model.checks import check_pages, unread
+from drac_pipeline.convert.model.checks import check_pages
 from drac_pipeline.convert.model.compose import compose, page_texts
 from drac_pipeline.convert.model.reply import read_reply
+from drac_pipeline.convert.model.witness import Doubt, say_doubt, second_opinion
 from drac_pipeline.errors import DocumentError
 from drac_pipeline.llm.ledger import Purpose
 from drac_pipeline.llm.prompts import CONVERT, prompt
@@ -42,12 +47,15 @@ SINGLE_TRIES = 2
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Pages by who read them: `by_model` of which `reused` were paid for before, `fallback` what
-    the model was asked for and the local converter read, `spared` what needed no model."""
+    the model was asked for and the local converter read, `spared` what needed no model. `reader` is
+    what its pages are marked with, `scans` the readings by OCR of pages without a text layer to believe."""
 
     by_model: int = 0
     reused: int = 0
     fallback: int = 0
     spared: int = 0
+    reader: str = ""
+    scans: Mapping[int, Converted] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -74,11 +82,15 @@ class _Job:
     made: dict[int, str] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
     reused: set[int] = field(default_factory=set)
+    seen: dict[int, Converted] = field(default_factory=dict)  # scans by OCR
+    first: dict[int, str] = field(default_factory=dict)  # pages in doubt, as they were read first
+    doubts: dict[int, Doubt] = field(default_factory=dict)  # of pages in `made`
 
     def __post_init__(self) -> None:
         self.prompt = prompt(CONVERT)
         self.results = ResultCache(self.service.state / RESULTS)
         self.texts = page_texts(self.local.markdown)
+        self.blind = {p.page for p in self.local.report.pages if p.error}
 
 
 def convert_by_model(
@@ -125,7 +137,6 @@ def _grid(wanted: Sequence[int], config: DracConfig, service: ModelService) -> l
 def _work(job: _Job, grid: list[tuple[int, ...]]) -> None:
     """Get all pages of the grid. Batches go out together where the pages before them can be read
     locally; after a page that cannot, a batch waits for the one before it."""
-    blind = {p.page for p in job.local.report.pages if p.error}
     todo = deque(grid)
     waiting: deque[_Batch] = deque()
     flying: dict[Future[Answer], _Batch] = {}
@@ -137,7 +148,7 @@ def _work(job: _Job, grid: list[tuple[int, ...]]) -> None:
                 busy = bool(flying or waiting)
                 if waiting:
                     batch = waiting.popleft()
-                elif todo and not (busy and blind.intersection(range(1, todo[0][0]))):
+                elif todo and not (busy and job.blind.intersection(range(1, todo[0][0]))):
                     batch = _unpaid(job, todo.popleft())
                     if batch is None:
                         continue
@@ -146,8 +157,12 @@ def _work(job: _Job, grid: list[tuple[int, ...]]) -> None:
                 flying[pool.submit(_ask, job, batch)] = batch
             if not flying:
                 break
-            # the checks read the PDF, which only one thread may: this one
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            # OCR and the checks read the PDF, which only one thread may: this one
+            unseen = next((n for b in flying.values() for n in b.pages if _wants_witness(job, n)), None)
+            done, _ = wait(flying, timeout=None if unseen is None else 0, return_when=FIRST_COMPLETED)
+            if not done and unseen is not None:
+                _read_locally(job, unseen)
+                continue
             for future in done:
                 batch = flying.pop(future)
                 try:
@@ -171,6 +186,8 @@ def _unpaid(job: _Job, pages: tuple[int, ...]) -> _Batch | None:
         else:
             job.made[n] = kept["markdown"]
             job.reused.add(n)
+            if doubt := kept.get("doubt"):
+                job.doubts[n] = Doubt(**doubt)
     found = [n for n in pages if n not in missing]
     if found:
         job.service.ledger.reused(_purpose(job, found), job.service.client.provider, job.service.model)
@@ -242,10 +259,17 @@ def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
     wrong = check_pages(job.pdf, pages.good, job.local, batch.told.header, job.config.model, job.made)
     bad = {**pages.bad, **wrong}
     for n, text in pages.good.items():
-        if n not in wrong:
-            job.made[n] = text
-            value = {"markdown": text, "model": job.service.model, "prompt": job.prompt.version}
-            job.results.put(_key(job, n, batch.grid), value)
+        if n in wrong:
+            continue
+        doubt = _doubt(job, n, text)
+        if doubt is not None and doubt.strong:
+            last = len(batch.pages) == 1 and batch.tries + 1 >= SINGLE_TRIES
+            if n not in job.first and not last:
+                job.first[n] = text
+                bad[n] = doubt.said()
+                continue
+            text, doubt = _better(job, n, text, doubt)
+        _keep(job, n, text, batch.grid, doubt)
     verdict = "; ".join(f"page {n}: {why}" for n, why in sorted(bad.items()))
     job.service.settle(answer, verdict or "accepted")
     return _again(job, batch, bad)
@@ -259,8 +283,51 @@ def _again(job: _Job, batch: _Batch, bad: dict[int, str]) -> list[_Batch]:
         return [_Batch(part, batch.grid, _carried(job, part[0])) for part in halves]
     if left and batch.tries + 1 < SINGLE_TRIES:
         return [_Batch(batch.pages, batch.grid, batch.told, batch.tries + 1)]
-    job.failed.update({n: bad[n] for n in left})
+    for n in left:
+        if n in job.first:  # read once, if in doubt; the second time worse
+            _keep(job, n, job.first[n], batch.grid, _doubt(job, n, job.first[n]))
+        else:
+            job.failed[n] = bad[n]
     return []
+
+
+def _keep(job: _Job, page: int, text: str, grid: Carried, doubt: Doubt | None) -> None:
+    job.made[page] = text
+    value: dict[str, Any] = {"markdown": text, "model": job.service.model, "prompt": job.prompt.version}
+    if doubt is not None:
+        job.doubts[page] = doubt
+        value["doubt"] = asdict(doubt)
+    job.results.put(_key(job, page, grid), value)
+
+
+def _better(job: _Job, page: int, text: str, doubt: Doubt) -> tuple[str, Doubt]:
+    """Of two readings of the model the one that OCR agrees with more, the later where it is all one."""
+    before = job.first.get(page)
+    earlier = _doubt(job, page, before) if before is not None else None
+    if before is not None and earlier is not None and len(earlier.model_only) < len(doubt.model_only):
+        return before, earlier
+    return text, doubt
+
+
+def _doubt(job: _Job, page: int, text: str) -> Doubt | None:
+    """What OCR says of a model's page; None where the page has a text layer, or OCR read nothing."""
+    if not job.config.model.ocr_witness:
+        return None
+    if _wants_witness(job, page):
+        _read_locally(job, page)
+    reading = job.seen.get(page) or job.local
+    state = next((p for p in reading.report.pages if p.page == page), None)
+    place = page_texts(reading.markdown).get(page)
+    if state is None or state.error or "ocr" not in state.reader.lower() or place is None:
+        return None
+    return second_opinion(text, reading.markdown[slice(*place)], state.confidence)
+
+
+def _wants_witness(job: _Job, page: int) -> bool:
+    """Whether OCR is to read a page that could not be read locally without it."""
+    return (
+        job.config.model.ocr_witness and job.config.convert.ocr and page in job.blind and page not in job.seen
+    )
 
 
 def _result(job: _Job, asked: Sequence[int]) -> tuple[Converted, Tally]:
@@ -277,14 +344,11 @@ def _result(job: _Job, asked: Sequence[int]) -> tuple[Converted, Tally]:
         if n in job.made:
             reason = "converted before" if n in job.reused else "converted by the model"
             made = PageReport(page=n, reader=model, reason=reason)
-            if "ocr" in state.reader.lower() and n in job.texts:
-                unsure = unread(job.made[n], job.local.markdown[slice(*job.texts[n])])
-                if unsure:
-                    made.warnings.append(f"numbers that OCR did not read: {', '.join(unsure[:10])}")
+            say_doubt(made, job.doubts.get(n), scan=bool(state.error) or "ocr" in state.reader.lower())
             report.pages.append(made)
         elif n in job.failed:
             if state.error:
-                sources[n] = _read_locally(job, n)
+                sources[n] = job.seen.get(n) or _read_locally(job, n)
                 state = next((p for p in sources[n].report.pages if p.page == n), state)
             why = f"the model's page was refused ({job.failed[n]}); read locally: {state.reason}"
             report.pages.append(state.model_copy(update={"reason": why}))
@@ -293,16 +357,24 @@ def _result(job: _Job, asked: Sequence[int]) -> tuple[Converted, Tally]:
             report.pages.append(state)
     tally = Tally(
         by_model=len(job.made),
+        reader=model,
         reused=len(job.reused),
         fallback=len(job.failed),
         spared=sum(not p.blank for p in states.values()) - len(asked),
+        scans={
+            **{n: job.local for n, p in states.items() if "ocr" in p.reader.lower() and not p.error},
+            **job.seen,
+        },
     )
     return compose(job.made, sources, report), tally
 
 
 def _read_locally(job: _Job, page: int) -> Converted:
     """The page by the local converter with all it has."""
-    return convert_pdf(job.pdf, job.config.convert, pages=range(page - 1, page))
+    with cores.a_place(cores.folder(), cores.usable()):
+        found = convert_pdf(job.pdf, job.config.convert, pages=range(page - 1, page))
+    job.seen[page] = found
+    return found
 
 
 def local_reading(

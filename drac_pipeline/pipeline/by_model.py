@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from drac_pipeline import cores
 from drac_pipeline.config import ConvertConfig, DracConfig
+from drac_pipeline.convert.model.places import find_places
 from drac_pipeline.convert.vlm import STAGE as CONVERTS
 from drac_pipeline.convert.vlm import convert_by_model, local_reading, pages_for_model
 from drac_pipeline.llm.estimate import call_cost
 from drac_pipeline.llm.open import open_service
 from drac_pipeline.llm.prices import PROVIDERS, Prices
 from drac_pipeline.model import ChunkPlan, Converted, Element, Section
+from drac_pipeline.parse import parse_markdown
 from drac_pipeline.plan.llm import STAGE as PLANS
 from drac_pipeline.plan.llm import plan_by_model
 
@@ -56,6 +58,9 @@ class ModelPages:
         }
         self._saved(tally.spared)
         service.export()
+        blocks = [(e.start, e.end, e.page_start) for e in parse_markdown(converted.markdown, converted.spans)]
+        by_model = {p.page for p in converted.report.pages if p.reader == tally.reader}
+        converted.spans = find_places(pdf, converted, blocks, by_model, tally.scans)
         return converted
 
     def _saved(self, pages: int) -> None:

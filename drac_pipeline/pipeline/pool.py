@@ -36,7 +36,8 @@ SDKS = {"bedrock": "boto3", "openai": "openai"}  # imported once for all workers
 LOOK_SECONDS = 1.0
 _SORTED = 2000  # tasks; of more, the last ones are few of all
 _PAGE_BYTES = 50_000
-MOST_WAITING = 16  # worker processes with a model; each has memory of its own
+MOST_WAITING = 16  # worker processes with a model; each has memory of its own:
+WAITING_BYTES = 600_000_000  # 100 MB measured, and the OCR models where it has met a scan
 
 
 def map_documents(
@@ -54,7 +55,7 @@ def map_documents(
     free. Closing the generator cancels what has not begun.
     """
     run = uuid.uuid4().hex[:12]
-    workers = workers or _workers(config)
+    workers = workers or count_workers(config)
     waiting = _short_to_long(store, tasks)
     while waiting:
         suspects: list[Task] = []
@@ -84,14 +85,17 @@ def _short_to_long(store: Store, tasks: Sequence[Task]) -> list[Task]:
     return sorted(backwards, key=size)
 
 
-def _workers(config: DracConfig) -> int:
+def count_workers(config: DracConfig) -> int:
     """The cores this process may use; with a model, whose calls are mostly waited for, as many
-    documents as its quota has calls for, and a few that get ready."""
+    documents as its quota has calls for, and a few that get ready, if there is memory for them."""
     available = cores.usable()
     if not (config.converts_by_model or config.plans_by_model):
         return available
     model = config.model
-    return max(available, model.documents_in_parallel or min(3 * model.calls_in_parallel, MOST_WAITING))
+    if model.documents_in_parallel:
+        return max(available, model.documents_in_parallel)
+    most = min(3 * model.calls_in_parallel, MOST_WAITING)
+    return max(available, min(most, cores.free_memory() // WAITING_BYTES))
 
 
 def _one_pool(

@@ -11,7 +11,8 @@ import pytest
 
 from drac_pipeline.config import ConvertConfig, DracConfig
 from drac_pipeline.convert.fidelity import compare
-from drac_pipeline.convert.vlm import convert_by_model, local_reading, pages_for_model
+from drac_pipeline.convert.model.places import find_places
+from drac_pipeline.convert.vlm import Tally, convert_by_model, local_reading, pages_for_model
 from drac_pipeline.llm.doubles import Brain, Double, FaultPlan, page_table
 from drac_pipeline.llm.doubles.faults import TEXT_FAULTS
 from drac_pipeline.llm.doubles.pages import image_hash
@@ -21,6 +22,7 @@ from drac_pipeline.model import Converted, Element
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.render import render_pages
 from drac_pipeline_tests.convert.pages import Doc
+from drac_pipeline_tests.convert.scans import PROSE, TITLE, letter, printed, scan
 
 Make = Callable[..., ModelService]
 
@@ -220,3 +222,120 @@ def test_a_model_named_after_ocr_is_compared_like_any_other(case: Case, service:
     report = compare(case.pdf, converted)
     assert report.compared == 7
     assert report.foreign_values == 0
+
+
+LETTER = f"# {TITLE}\n\n{PROSE}"
+
+
+class Scan:
+    """A scanned letter that the double knows by `texts`, in turn, the last one from then on."""
+
+    def __init__(self, root: Path, *texts: str) -> None:
+        self.pdf = root / "scan.pdf"
+        self.pdf.write_bytes(scan(printed(letter)))
+        pages = render_pages(self.pdf, root / "images", DracConfig().render)
+        self.images = {p.page: p.path for p in pages if p.path}
+        self.texts = list(texts)
+        self.table: dict[str, str] = {}
+
+    def brain(self) -> Brain:
+        brain, texts = Brain(), list(self.texts)
+        say = brain._pages
+        name = image_hash(self.images[1].read_bytes())
+
+        def pages(parts: list[str | bytes]) -> str:
+            brain.table[name] = texts.pop(0) if len(texts) > 1 else texts[0]
+            return say(parts)
+
+        brain._pages = pages  # type: ignore[method-assign]
+        return brain
+
+    def convert(self, service: Make, server: Double, mode: str = "model", **more: object):
+        model = service(server, **more)
+        config = DracConfig(convert=ConvertConfig.model_validate({"mode": mode}), model=model.config)
+        local = local_reading(self.pdf, config)
+        return convert_by_model(self.pdf, self.images, local, [1], config, model, "scan.pdf")
+
+
+@pytest.mark.parametrize("mode", ["model", "auto"])
+def test_a_scan_that_ocr_reads_alike_is_taken_at_once(mode: str, tmp_path: Path, service: Make):
+    case = Scan(tmp_path, LETTER)
+    with Double(case.brain()) as server:
+        converted, tally = case.convert(service, server, mode)
+        assert server.requests == 1
+    page = converted.report.pages[0]
+    assert (page.warnings, page.confidence, tally.by_model) == ([], 1.0, 1)
+    assert re.search(r"OCR \(its own confidence [\d.]+\) read \d of the page's \d numbers too", page.reason)
+    assert "OCR" in compare(case.pdf, converted).pages[0].reason
+
+
+def test_an_invented_number_in_a_scan_is_asked_for_again(tmp_path: Path, service: Make):
+    case = Scan(tmp_path, LETTER.replace("640-24-0417", "640-24-9417"), LETTER)
+    with Double(case.brain()) as server:
+        converted, _ = case.convert(service, server)
+        again, tally = case.convert(service, server)
+        assert server.requests == 2
+    assert "640-24-0417" in converted.markdown and "9417" not in converted.markdown
+    assert converted.report.pages[0].warnings == []
+    assert (again.markdown, tally.reused) == (converted.markdown, 1)
+
+
+def test_what_two_readings_of_the_model_and_ocr_do_not_agree_in_is_said(tmp_path: Path, service: Make):
+    case = Scan(tmp_path, LETTER.replace("640-24-0417", "640-24-9417"))
+    with Double(case.brain()) as server:
+        for _ in range(2):  # the second time from what is kept
+            converted, tally = case.convert(service, server)
+            assert (tally.by_model, tally.fallback) == (1, 0)
+            [warning] = converted.report.pages[0].warnings
+            assert "numbers that OCR did not read: 640-24-9417" in warning
+            assert "numbers that only OCR read: 640-24-0417" in warning
+            assert converted.report.pages[0].confidence < 1
+        assert server.requests == 2
+
+
+def test_a_second_reading_that_is_worse_leaves_the_first(tmp_path: Path, service: Make):
+    doubtful = LETTER.replace("640-24-0417", "640-24-9417")
+    case = Scan(tmp_path, doubtful, "I'm sorry, but I can't help with that.")
+    with Double(case.brain()) as server:
+        converted, tally = case.convert(service, server)
+    assert "9417" in converted.markdown
+    assert (tally.by_model, len(converted.report.pages[0].warnings)) == (1, 1)
+
+
+def test_without_a_witness_a_scan_is_marked_as_such(tmp_path: Path, service: Make):
+    case = Scan(tmp_path, LETTER.replace("640-24-0417", "640-24-9417"))
+    with Double(case.brain()) as server:
+        converted, _ = case.convert(service, server, ocr_witness=False)
+        assert server.requests == 1
+    page = converted.report.pages[0]
+    assert "nothing to compare it with" in page.reason
+    assert page.confidence == 0.5
+
+
+def test_blocks_of_a_model_have_their_places(case: Case, service: Make):
+    with double(case) as server:
+        converted, tally = convert(case, service(server))
+    placed = with_places(case.pdf, converted, tally)
+    local = parse_markdown(*(lambda c: (c.markdown, c.spans))(local_reading(case.pdf, DracConfig())))
+    assert [e.text for e in placed] == [e.text for e in local]
+    assert all(e.boxes for e in placed)
+    for mine, theirs in zip(placed, local, strict=True):
+        (a,), (b,) = mine.boxes, theirs.boxes
+        assert a.page == b.page
+        assert abs((a.y0 + a.y1) - (b.y0 + b.y1)) < 8 and a.x0 < b.x1 and b.x0 < a.x1, mine.text
+
+
+def test_blocks_of_a_scan_stand_where_ocr_read_them(tmp_path: Path, service: Make):
+    case = Scan(tmp_path, LETTER + "\n\nNot a word of this stands there.")
+    with Double(case.brain()) as server:
+        converted, tally = case.convert(service, server)
+    title, prose, foreign = with_places(case.pdf, converted, tally)
+    assert 40 < title.boxes[0].y0 < title.boxes[0].y1 < 70
+    assert prose.boxes[0].y0 > 70 and prose.boxes[-1].y1 < 200
+    assert foreign.boxes == ()
+
+
+def with_places(pdf: Path, converted: Converted, tally: Tally) -> list[Element]:
+    blocks = [(e.start, e.end, e.page_start) for e in parse_markdown(converted.markdown, converted.spans)]
+    pages = {p.page for p in converted.report.pages if p.reader == tally.reader}
+    return parse_markdown(converted.markdown, find_places(pdf, converted, blocks, pages, tally.scans))

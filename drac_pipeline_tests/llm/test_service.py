@@ -307,7 +307,8 @@ def test_large_calls_go_first_and_small_ones_fill_the_gaps(tmp_path: Path):
     leave[5].set()
     waits(3)
     assert entered == [5, 1, 6]
-    leave[6].set(), leave[1].set()
+    leave[6].set()
+    leave[1].set()
     for t in threads:
         t.join()
 

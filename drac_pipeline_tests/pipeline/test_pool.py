@@ -9,9 +9,10 @@ from pathlib import Path
 import pymupdf
 import pytest
 
+from drac_pipeline import cores
 from drac_pipeline.config import DracConfig, LimitsConfig
 from drac_pipeline.pipeline import find_work
-from drac_pipeline.pipeline.pool import map_documents
+from drac_pipeline.pipeline.pool import count_workers, map_documents
 from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
 from drac_pipeline.store import Home
 from drac_pipeline_tests.convert.scans import letter, printed, scans
@@ -34,6 +35,17 @@ def test_long_documents_come_first(tmp_path, make_pdf):
     list(map_documents(home.store, tasks, home.config, workers=1))
     again = map_documents(home.store, [(k, None) for k, _ in tasks], home.config, workers=1)
     assert [o.key for o in again] == ["3.pdf", "2.pdf", "1.pdf"]
+
+
+def test_there_are_as_many_workers_as_memory_for_them(monkeypatch):
+    config = DracConfig.model_validate({"convert": {"mode": "model"}})
+    monkeypatch.setattr(cores, "usable", lambda: 2)
+    for free, workers in ((10**12, 15), (3 * 10**9, 5), (10**8, 2)):
+        monkeypatch.setattr(cores, "free_memory", lambda free=free: free)
+        assert count_workers(config) == workers
+    own = DracConfig.model_validate({"convert": {"mode": "model"}, "model": {"documents_in_parallel": 9}})
+    assert count_workers(own) == 9
+    assert count_workers(DracConfig()) == 2
 
 
 def test_a_killed_worker_costs_no_document(tmp_path, make_pdf):

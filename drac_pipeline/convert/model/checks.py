@@ -15,7 +15,6 @@ from drac_pipeline.convert.markers import format_page_comment
 from drac_pipeline.model import ConversionReport, Converted, PageReport, TableData
 
 _WORD = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"\d[\d.,:/-]*\d")
 _DIGITS = re.compile(r"\d[\d.,:/]*\d|\d")
 _BELIEVED = 0.5
 _NAMED = 5
@@ -102,11 +101,6 @@ def believed(local: Converted) -> set[int]:
         for p in local.report.pages
         if not p.error and "ocr" not in p.reader.lower() and p.confidence >= _BELIEVED
     }
-
-
-def unread(text: str, seen: str) -> list[str]:
-    """Numbers of a page's `text` that OCR did not see: no proof of a fault, but worth a look."""
-    return list(dict.fromkeys(v for v in _NUMBER.findall(text) if v not in seen))
 
 
 def _unfaithful(page: PageFidelity, config: ModelConfig) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from drac_pipeline.config import ConvertConfig, DracConfig, ModelConfig, PlanConfig
 from drac_pipeline.llm.doubles import Brain, Double, page_table
+from drac_pipeline.llm.service import DATABASE_FILE
 from drac_pipeline.pipeline import find_work, process_document
 from drac_pipeline.pipeline.stages import STAGES_BY_NAME, code_version
 from drac_pipeline.store import Home
@@ -97,7 +98,7 @@ def test_auto_needs_no_model_for_good_text_and_says_what_that_saves(tmp_path: Pa
     counts = manifest.stages["markdown"].counts
     assert (counts["model_pages"], counts["pages_spared"]) == (0, 2)
     assert 0 < counts["saved_usd"] < 0.01
-    assert not (home.path / "model").exists()
+    assert not (home.path / "model" / DATABASE_FILE).exists()
 
 
 @pytest.mark.parametrize("planner", ["local", "model"])

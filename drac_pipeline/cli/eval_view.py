@@ -15,6 +15,8 @@ from drac_pipeline.evaluate.job import Done
 from drac_pipeline.evaluate.metrics import METRICS, SHORT
 from drac_pipeline.evaluate.report.verdicts import verdicts
 
+WHOLE_WIDTH = 96  # columns of a terminal that the whole table needs; with fewer, those at 3 are left out
+
 
 class EvaluationProgress(AbstractContextManager["EvaluationProgress"]):
     """A bar for each phase; where stderr is no terminal, a line."""
@@ -73,15 +75,16 @@ def _several(n: int, what: str) -> str:
 
 def _table(c: dict[str, Any], ranker: str) -> Table:
     table = Table(title=ranker, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("set", overflow="fold")
-    for name in ("chunks", "chars", *(SHORT[m] for m in METRICS)):
+    shown = METRICS if out.width >= WHOLE_WIDTH else tuple(m for m in METRICS if not m.endswith("@3"))
+    table.add_column("set", overflow="fold", min_width=18)
+    for name in ("chunks", "chars", *(SHORT[m] for m in shown)):
         table.add_column(name, justify="right", no_wrap=True)
     rows = [(s, s["rankers"][ranker]["overall"]) for s in c["sets"]]
-    best = {m: max(row[m] for _, row in rows) for m in METRICS}
+    best = {m: max(row[m] for _, row in rows) for m in shown}
     for s, row in rows:
         cells = [
             f"[bold]{row[m]:.3f}[/]" if len(rows) > 1 and row[m] == best[m] else f"{row[m]:.3f}"
-            for m in METRICS
+            for m in shown
         ]
         table.add_row(escape(s["name"]), f"{s['chunks']:,}", f"{s['mean_chars']:,.0f}", *cells)
     return table

@@ -15,6 +15,9 @@ from drac_pipeline.evaluate.scoring import MissingChunks, QuestionResult, Settin
 
 OURS = "drac"
 
+OnStep = Callable[[str, int, str], None]
+"""Called with a phase, its number of steps, and what was just done ("" at the phase's begin)."""
+
 
 @dataclass
 class Comparison:
@@ -58,12 +61,12 @@ def evaluate(
     *,
     hybrid: bool = True,
     settings: Settings | None = None,
-    on_question: Callable[[str], None] = lambda _: None,
+    on_step: OnStep = lambda *_: None,
 ) -> Evaluation:
     """Judge the sets. A set that skipped documents is judged with the others on the documents it has and
     the questions about these alone; one that failed on documents stays, and its failures count against it.
 
-    `on_question` is called with a set's name. Raises ConfigError where there is nothing to judge.
+    Raises ConfigError where there is nothing to judge.
     """
     names = [s.name for s in sets]
     if twice := {n for n in names if names.count(n) > 1}:
@@ -81,6 +84,8 @@ def evaluate(
     ) -> Comparison:
         results: dict[str, dict[str, list[QuestionResult]]] = {}
         for s in members:
+            phase = f"Judging, {s.name}" + (f", on {len(documents)} documents" if documents else "")
+            on_step(phase, len(asked), "")
             try:
                 results[s.name] = score(
                     s,
@@ -88,7 +93,7 @@ def evaluate(
                     rankers,
                     hybrid=hybrid,
                     settings=settings,
-                    on_question=lambda name=s.name: on_question(name),
+                    on_question=lambda phase=phase: on_step(phase, 0, "questions"),
                 )
             except MissingChunks as e:  # the others go on
                 empty[s.name] = str(e)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from drac_pipeline.evaluate.bootstrap import RESAMPLES, SEED
 from drac_pipeline.evaluate.chunk_set import ChunkSet, read_chunk_set
 from drac_pipeline.evaluate.chunkers import Chunker, chunk_corpus, chunker
 from drac_pipeline.evaluate.corpus import CorpusDocument, corpus_documents
-from drac_pipeline.evaluate.evaluation import OURS, evaluate
+from drac_pipeline.evaluate.evaluation import OURS, OnStep, evaluate
 from drac_pipeline.evaluate.questions import load_questions
 from drac_pipeline.evaluate.rankers import Ranker, Vectors, Words
 from drac_pipeline.evaluate.report import write_report
@@ -30,9 +30,6 @@ FOLDER = "evaluation"
 VECTORS_FILE = "vectors.sqlite"
 HOME_EMBEDDER = "home"
 NO_EMBEDDER = "none"
-
-OnStep = Callable[[str, int, str], None]
-"""Called with the phase, its number of steps, and what was just done ("" at the phase's begin)."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +80,13 @@ def run_evaluation(home: Home, wish: Wish, on_step: OnStep = lambda *_: None) ->
     sets += [read_chunk_set(file, name, organizations) for name, file in wish.chunk_files.items()]
     settings = Settings(wish.threshold or config.threshold, wish.ndcg or config.ndcg)
     rankers = _rankers(home, wish, sets, organizations, on_step)
-    for s in sets:
-        on_step(f"Judging, {s.name}", len(asked.questions), "")
     evaluation = evaluate(
         sets,
         asked.questions,
         rankers,
         hybrid=wish.hybrid,
         settings=settings,
-        on_question=lambda name: on_step(f"Judging, {name}", 0, name),
+        on_step=on_step,
     )
     summary = summarize(
         evaluation,

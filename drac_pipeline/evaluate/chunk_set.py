@@ -51,7 +51,7 @@ class ChunkSet:
 
     def only(self, documents: Collection[str]) -> ChunkSet:
         """The chunks of these documents alone."""
-        part = ChunkSet(self.name, about=self.about, seconds=self.seconds)
+        part = ChunkSet(self.name, about=self.about, seconds=self.seconds)  # notes are of the whole set
         for d, o, t, b in zip(self.documents, self.organizations, self.texts, self.breadcrumbs, strict=True):
             if d in documents:
                 part.add(d, o, t, b)

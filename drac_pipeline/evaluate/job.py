@@ -23,11 +23,12 @@ from drac_pipeline.evaluate.scoring import Settings
 from drac_pipeline.evaluate.summary import WORST, question_records, summarize
 from drac_pipeline.evaluate.vectors import KeptVectors
 from drac_pipeline.index import open_embedder
+from drac_pipeline.index.vector_cache import CACHE_FILE
+from drac_pipeline.llm.open import STATE_FOLDER
 from drac_pipeline.pipeline import State, document_states
 from drac_pipeline.store import Home
 
 FOLDER = "evaluation"
-VECTORS_FILE = "vectors.sqlite"
 HOME_EMBEDDER = "home"
 NO_EMBEDDER = "none"
 
@@ -110,7 +111,7 @@ def _rankers(
     for spec in dict.fromkeys(wish.embedders or home.config.evaluate.embedders):
         if spec == NO_EMBEDDER:
             continue
-        kept = KeptVectors(open_embedder(embed_settings(spec)), home.path / FOLDER / VECTORS_FILE)
+        kept = KeptVectors(open_embedder(embed_settings(home, spec)), home.path / STATE_FOLDER / CACHE_FILE)
         label = kept.name if spec == HOME_EMBEDDER else f"{kept.name} {spec}"
         missing = kept.missing(texts)
         if missing:
@@ -122,14 +123,24 @@ def _rankers(
                     on_step(phase, 0, "chunks")
 
             kept.make(missing, done)
+        for s in sets:
+            if over := sum(kept.embedder.count_tokens(t) > kept.embedder.max_tokens for t in s.texts):
+                s.notes.append(
+                    f"{over} of its chunks are longer than the {kept.embedder.max_tokens} tokens that {label}"
+                    f" reads: {'cut' if kept.embedder.too_long == 'cut' else 'embedded in parts'}"
+                )
         rankers.append(Vectors(kept, label))
     return rankers
 
 
-def embed_settings(spec: str) -> EmbedConfig:
-    """The settings of an embedder: `home`, or these with some changed, as key=value,key=value. Raises
-    ConfigError."""
-    settings = EmbedConfig()
+def embed_settings(home: Home, spec: str) -> EmbedConfig:
+    """The settings of an embedder: `home` for the home's, or these with some changed, as key=value,key=value.
+
+    One that refuses long texts embeds them in parts here: a rival's chunks are as they are. Raises ConfigError.
+    """
+    settings = home.config.embed
+    if settings.too_long == "refuse":
+        settings = settings.model_copy(update={"too_long": "split"})
     if spec == HOME_EMBEDDER:
         return settings
     changed: dict[str, str] = {}

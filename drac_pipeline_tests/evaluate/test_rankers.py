@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from drac_pipeline.evaluate.chunkers import chunk_corpus, chunker
+from drac_pipeline.evaluate.corpus import corpus_documents
 from drac_pipeline.evaluate.rankers import HYBRID, WORDS, Vectors, Words, fused, rankings
 from drac_pipeline.evaluate.vectors import KeptVectors
+from drac_pipeline.index import open_embedder
 from drac_pipeline.index.embedder import TooLong
+from drac_pipeline.index.vector_cache import CACHE_FILE
+from drac_pipeline.llm.open import STATE_FOLDER
 
 
 class Letters:
@@ -65,17 +70,16 @@ def test_a_text_is_embedded_once(tmp_path):
     first = Letters()
     kept = KeptVectors(first, path)
     assert kept.missing(["a b", "a b", "c"]) == ["a b", "c"]
-    kept.make(["a b", "c"])
+    steps: list[int] = []
+    kept.make(["a b", "c"], steps.append)
     again = kept.embed_documents(["c", "a b", "c"])
-    assert first.asked == ["a b", "c"]
-    kept.close()
+    assert (first.asked, steps) == (["a b", "c"], [2])
     second = Letters()
     reopened = KeptVectors(second, path)
     assert np.array_equal(reopened.embed_documents(["c", "a b", "c"]), again)
     assert second.asked == []
     reopened.embed_queries(["c"])  # an embedder may treat questions otherwise
     assert second.asked == ["c"]
-    reopened.close()
 
 
 def test_vectors_of_other_settings_are_others(tmp_path):
@@ -86,7 +90,8 @@ def test_vectors_of_other_settings_are_others(tmp_path):
     assert KeptVectors(other, path).missing(["a"]) == ["a"]
 
 
-def test_a_damaged_file_is_made_anew(tmp_path):
-    path = tmp_path / "vectors.sqlite"
-    path.write_bytes(b"no database at all" * 100)
-    assert KeptVectors(Letters(), path).embed_documents(["a"]).shape == (1, 26)
+def test_vectors_of_the_home_s_chunks_are_not_made_again(small_home):
+    documents = corpus_documents(small_home)
+    made = chunk_corpus(chunker("drac"), documents)
+    path = small_home.path / STATE_FOLDER / CACHE_FILE
+    assert KeptVectors(open_embedder(small_home.config.embed), path).missing(made.texts) == []

@@ -136,7 +136,8 @@ def _rankers(
 def embed_settings(home: Home, spec: str) -> EmbedConfig:
     """The settings of an embedder: `home` for the home's, or these with some changed, as key=value,key=value.
 
-    One that refuses long texts embeds them in parts here: a rival's chunks are as they are. Raises ConfigError.
+    One that refuses long texts embeds them in parts here: a rival's chunks are as they are. Raises
+    ConfigError.
     """
     settings = home.config.embed
     if settings.too_long == "refuse":

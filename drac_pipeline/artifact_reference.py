@@ -40,9 +40,9 @@ older one refuses what it does not know.
     HOME/store/documents/<2 hex>/<slug-hash>/manifest.json
     HOME/store/documents/<2 hex>/<slug-hash>/<stage>/<version>/<files>
 
-A stage's files are written into a folder of their own and count from the moment the manifest names that
-folder: a reader sees the old output or the new one, never half of either. `Store.path(key, stage, name)` finds
-a file; nothing outside the project should rely on folder names.
+A stage's files are written into a folder of their own and count from the moment the manifest names it: a
+reader sees the old output or the new one, never half of either. `Store.path(key, stage, name)` finds a file;
+nothing outside the project should rely on folder names.
 """
 
 JSON_FILES: tuple[tuple[str, str, tuple[type[BaseModel], ...]], ...] = (

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from drac_pipeline.convert.local.header_cells import edge_ranges
 from drac_pipeline.convert.local.header_texts import Placed, rejoin, widen
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.rows import numeric, readable
@@ -66,6 +67,11 @@ def _header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
             k2 = sum(line.base < inner[1] for line in lines)
             if k2 < len(lines):
                 k = k2
+        bold = [all(s.bold for s in line.row.segments) for line in lines[: k + 1]]
+        if bold[0] and not all(bold[:k]) and not any(bold[bold.index(False) :]):
+            n = bold.index(False)
+            if len({c for line in lines[:n] for c in line.cells} | {0}) > 0.6 * len(columns):
+                return n  # set apart by its type, above the rule below the first row
         if k <= 8 and k < len(lines) and not (k > 1 and _has_figures(lines[:k], columns)):
             return k + (_more(lines, k, inner) if len(inner) > 1 else 0)
     elif outer_top and draft.ruled and any(y >= last.base for y in full) and not draft.v_rules:
@@ -184,21 +190,27 @@ def _under_words(line: Line, above: Line, figures: list[int]) -> bool:
 
 
 def header_paths(
-    lines: list[Line], columns: Columns, draft: Draft, vocabulary: dict[str, int]
+    lines: list[Line],
+    columns: Columns,
+    draft: Draft,
+    vocabulary: dict[str, int],
+    edges: list[float] | None = None,
 ) -> tuple[list[list[str]], str]:
     """The header path of each column, outermost first, and a title over the whole table."""
     titles: list[str] = []
     found: list[Placed] = []
     for n, line in enumerate(lines):
         segments = rejoin(sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0), draft)
-        if n + 1 == len(lines):
+        if n + 1 == len(lines) and not edges:
             if n and len(segments) == 1 and _over_figures(segments[0], columns):
                 # one unit under the headers of all figures
                 found.append([(segments[0], (1, len(columns) - 1))])
                 continue
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
         first = len(columns) - len(segments)
-        if first == 0 < len(columns) - 1 or (first == 1 < len(segments) and _past_stub(segments, columns)):
+        if edges:
+            ranges = edge_ranges(segments, columns, draft, lines[n + 1 :], edges)
+        elif first == 0 < len(columns) - 1 or (first == 1 < len(segments) and _past_stub(segments, columns)):
             ranges = [(k, k) for k in range(first, len(columns))]
         else:
             ranges = _ranges(segments, columns, draft, lines[n + 1 :])

@@ -12,6 +12,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.rows import numeric
+from drac_pipeline.convert.local.stream import rows_by_stream
 from drac_pipeline.convert.local.text_layer import READ_FONT, Segment
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ Columns = list[tuple[float, float]]
 Cells = dict[int, list[Segment]]
 
 
-def group_rows(lines: list[Line], draft: Draft, columns: Columns) -> list[tuple[Cells, int]]:
-    """Logical rows as (segments by column, page)."""
+def group_rows(
+    lines: list[Line], draft: Draft, columns: Columns, *, drawn: bool = False
+) -> list[tuple[Cells, int]]:
+    """Logical rows as (segments by column, page). `drawn`: the columns' edges are known."""
     if not lines:
         return []
     bands = _bands(lines, draft, columns)
@@ -31,13 +34,21 @@ def group_rows(lines: list[Line], draft: Draft, columns: Columns) -> list[tuple[
     few = 0.3 if max(map(len, bands)) > 6 else 0.15
     ruled = len(bands) > 2 and len(bands) >= few * len(lines)
     major = _cell_major(lines)
+    spans = [_spanning(bands, k, draft, columns) if drawn else set() for k in range(len(bands))]
+    ruled |= drawn and len(bands) > 1 and all(_one_row(b, s) for b, s in zip(bands, spans, strict=True))
+    if drawn and major and not ruled:
+        rows = [rows_by_stream(band) for band in bands]
+        if all(rows):
+            page = lines[0].row.page
+            return [(cells, page) for own in rows for cells in own]
     right = _right_edges(lines, columns)
-    for band in bands:
-        if ruled and not _many_records(band, columns) and not _written_apart(band, right):
+    for band, span in zip(bands, spans, strict=True):
+        one = drawn and _one_row(band, span)
+        if ruled and (one or not (_many_records(band, columns) or _written_apart(band, right))):
             groups.append(band)
             continue
         groups += _split(band, columns, major, right)
-    if ruled and draft.v_rules:
+    if ruled and (draft.v_rules or drawn):
         return _spanned(groups, draft, columns)
     return [_collect(g) for g in groups]
 
@@ -60,6 +71,30 @@ def _bands(lines: list[Line], draft: Draft, columns: Columns) -> list[list[Line]
         else:
             out[-1].append(line)
     return out
+
+
+def _spanning(bands: list[list[Line]], k: int, draft: Draft, columns: Columns) -> set[int]:
+    """Columns in which no rule parts the k-th band from one beside it."""
+    out: set[int] = set()
+    for a, b in ((k - 1, k), (k, k + 1)):
+        if a >= 0 and b < len(bands):
+            out |= {
+                c
+                for c, (x0, x1) in enumerate(columns)
+                if not _parted(draft, (x0 + x1) / 2, bands[a][-1], bands[b][0])
+            }
+    return out
+
+
+def _one_row(band: list[Line], spanning: set[int]) -> bool:
+    """Written cell by cell: each column's lines are finished before the next column is begun.
+    Cells over several rows are written with the first of them."""
+    orders: dict[int, list[int]] = {}
+    for line in band:
+        for c, cell in line.cells.items():
+            if c not in spanning:
+                orders.setdefault(c, []).extend(s.order for s in cell)
+    return all(max(orders[a]) < min(orders[b]) for a, b in itertools.pairwise(sorted(orders)))
 
 
 def _many_records(band: list[Line], columns: Columns) -> bool:
@@ -95,8 +130,11 @@ def _cell_major(lines: list[Line]) -> bool:
     mixed = sum(b[0] < a[1] for a, b in pairs)
     if not mixed:
         return False
-    # written column by column: nearly every pair is mixed and nothing is learnt
-    return mixed < 0.9 * len(pairs) or len(pairs) <= 4
+    if mixed < 0.9 * len(pairs) or len(pairs) <= 4:
+        return True
+    # nearly every pair is mixed: written column by column, which tells nothing, or all rows have wrapped
+    by_order = sorted((s.order, c) for line in lines for c, cell in line.cells.items() for s in cell)
+    return any(b[1] < a[1] for a, b in itertools.pairwise(by_order))
 
 
 def _from_image(lines: list[Line]) -> bool:
@@ -317,7 +355,16 @@ def _spanned(groups: list[list[Line]], draft: Draft, columns: Columns) -> list[t
             if j > i:
                 cell = [s for k in range(i, j + 1) for s in collected[k][0].get(c, ())]
                 rows_filled = sum(c in collected[k][0] for k in range(i, j + 1))
-                if cell and rows_filled <= 1 + (j - i) // 3:
+                others = [
+                    s.order
+                    for k in range(i, j + 1)
+                    for d in collected[k][0]
+                    if d != c
+                    for s in collected[k][0][d]
+                ]
+                # its lines are written one after the other, those of several rows are not
+                whole = cell and not any(cell[0].order < o < cell[-1].order for o in others)
+                if cell and (whole or rows_filled <= 1 + (j - i) // 3):
                     for k in range(i, j + 1):
                         collected[k][0][c] = cell
             i = j + 1

@@ -1,24 +1,32 @@
-"""Ruling lines of a page, and the turning of coordinates into the reading frame."""
+"""Ruling lines, shades and drawn bullets of a page, and the turning of coordinates into the reading frame."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drac_pipeline.mupdf import pymupdf
 
 if TYPE_CHECKING:
     from drac_pipeline.convert.local.text_layer import PageText
 
+STACKED = 3  # rows of shades right under each other that a header may have
+
 
 @dataclass(slots=True)
 class Rule:
-    """A straight ruling line; horizontal ones have y0 == y1."""
+    """A straight ruling line; horizontal ones have y0 == y1.
+
+    `joints` are the places where the pieces of a horizontal line meet: browsers draw the
+    border of each cell by itself.
+    """
 
     x0: float
     y0: float
     x1: float
     y1: float
+    joints: tuple[float, ...] = ()
 
 
 def turned(x: float, y: float, turn: tuple[int, int], w: float, h: float) -> tuple[float, float]:
@@ -38,7 +46,7 @@ def unturned(x: float, y: float, turn: tuple[int, int], w: float, h: float) -> t
 
 
 def read_rules(page: pymupdf.Page, out: PageText) -> None:
-    """Ruling lines: strokes, thin filled rectangles and the sides of stroked boxes."""
+    """Ruling lines (strokes, thin filled rectangles, the sides of stroked boxes), shades and dots."""
     horizontal: list[Rule] = []
     vertical: list[Rule] = []
 
@@ -61,6 +69,11 @@ def read_rules(page: pymupdf.Page, out: PageText) -> None:
         kind = drawing.get("type", "")
         filled = "f" in kind
         fill = drawing.get("fill")
+        if dot := _dot(drawing):
+            ax, ay = turned(*dot[:2], out.turn, *out.size)
+            bx, by = turned(*dot[2:], out.turn, *out.size)
+            out.dots.append(Rule(min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)))
+            continue
         for item in drawing.get("items", ()):
             if item[0] == "l":
                 if "s" in kind or filled:
@@ -83,8 +96,65 @@ def read_rules(page: pymupdf.Page, out: PageText) -> None:
                 q = item[1]
                 for p, r in ((q[0], q[1]), (q[1], q[3]), (q[3], q[2]), (q[2], q[0])):
                     add(*p, *r)
-    out.h_rules = _merge(horizontal, True)
+    drawn = _merge(horizontal, True)
+    edges = [e for e in _merge(_shade_edges(out.shades), True) if not _framed(e, drawn)]
+    out.h_rules = _merge(horizontal + _pieces(edges), True) if edges else drawn
     out.v_rules = _merge(vertical, False)
+
+
+def _shade_edges(shades: list[Rule]) -> list[Rule]:
+    """Upper and lower edges of shades that adjoin at one height: cells of a row, parted from the next.
+
+    Only of headers and of every other row: where all rows are shaded, the colours say something else.
+    """
+    rows: dict[tuple[int, int], list[Rule]] = {}
+    for s in shades:
+        if 6 < s.y1 - s.y0 < 200 and s.x1 - s.x0 > 6:
+            rows.setdefault((round(s.y0), round(s.y1)), []).append(s)
+    levels = sorted(rows.items(), key=lambda level: level[0])
+    out: list[Rule] = []
+    stack: list[tuple[tuple[int, int], list[Rule]]] = []
+    for key, on in [*levels, ((10**6, 10**6), [])]:
+        if stack and key[0] > max(k[1] for k, _ in stack) + 2:
+            if len({k[0] for k, _ in stack}) <= STACKED:
+                out += _edges_of_stack([s for _, own in stack for s in own])
+            stack = []
+        stack.append((key, on))
+    return out
+
+
+def _framed(edge: Rule, rules: list[Rule]) -> bool:
+    """Between rules drawn in one piece over and under it: these part the rows, the shade does not."""
+    near = [r for r in rules if not r.joints and r.x0 < edge.x0 + 6 and r.x1 > edge.x1 - 6]
+    return any(r.y0 < edge.y0 for r in near) and any(r.y0 > edge.y0 for r in near)
+
+
+def _pieces(rules: list[Rule]) -> list[Rule]:
+    return [Rule(a, r.y0, b, r.y0) for r in rules for a, b in itertools.pairwise((r.x0, *r.joints, r.x1))]
+
+
+def _edges_of_stack(shades: list[Rule]) -> list[Rule]:
+    out: list[Rule] = []
+    for lower in (False, True):
+        rows: dict[int, list[Rule]] = {}
+        for s in shades:
+            rows.setdefault(round(s.y1 if lower else s.y0), []).append(s)
+        for on in rows.values():
+            on.sort(key=lambda s: s.x0)
+            if any(abs(a.x1 - b.x0) < 1.6 for a, b in itertools.pairwise(on)):
+                out += [Rule(s.x0, s.y1, s.x1, s.y1) if lower else Rule(s.x0, s.y0, s.x1, s.y0) for s in on]
+    return out
+
+
+def _dot(drawing: dict[str, Any]) -> tuple[float, float, float, float] | None:
+    """The box of a disc, ring or square no larger than a bullet: browsers draw these, not print them."""
+    x0, y0, x1, y1 = drawing["rect"]
+    w, h = x1 - x0, y1 - y0
+    if not 1.2 < w < 9 or not 0.8 < w / max(h, 0.1) < 1.25:
+        return None
+    kinds = {item[0] for item in drawing.get("items", ())}
+    square = kinds == {"re"} and len(drawing["items"]) == 1 and "f" in drawing.get("type", "")
+    return (x0, y0, x1, y1) if kinds == {"c"} or square else None
 
 
 def _merge(rules: list[Rule], horizontal: bool) -> list[Rule]:
@@ -108,6 +178,8 @@ def _merge(rules: list[Rule], horizontal: bool) -> list[Rule]:
             if current is None:
                 current = Rule(rule.x0, rule.y0, rule.x1, rule.y1)
             elif horizontal and rule.x0 <= current.x1 + 2.5:
+                if rule.x0 > current.x1 - 1.6 and rule.x1 > current.x1 + 3:
+                    current.joints += ((rule.x0 + current.x1) / 2,)
                 current.x1 = max(current.x1, rule.x1)
             elif not horizontal and rule.y0 <= current.y1 + 2.5:
                 current.y1 = max(current.y1, rule.y1)

@@ -83,7 +83,7 @@ def _repeated(edges: list[Edge], n_pages: int) -> tuple[dict[int, DropReason], s
             on = {e.page.page for e in members}
             if len(on) < 2 or (len(on) < 3 and n_pages > 6 and len(on) < 0.3 * n_pages):
                 continue
-            members = [e for e in members if not _is_table_header(e) and not _is_prose(e)]
+            members = [e for e in members if not _is_table_row(e) and not _is_prose(e)]
             members.sort(key=lambda e: e.page.page)
             if top and members and _body_gap(members[0]) < 2.3:
                 titles.add(id(members[0].row))
@@ -136,6 +136,7 @@ def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[t
             or not (alone or same)
             or len(e.row.text) > 160
             or e.row.size > 1.2 * body
+            or _is_table_row(e)
         ):
             break
         found.append(e)
@@ -177,9 +178,16 @@ def _next_gap(e: Edge) -> float:
     return best / max(1.0, e.row.size)
 
 
-def _is_table_header(e: Edge) -> bool:
-    """Several cells close over the rows below: a table's repeated header."""
-    return e.top and len(e.row.cells) >= 3 and _next_gap(e) < 1.9
+def _is_table_row(e: Edge) -> bool:
+    """Several cells close over the rows below: a table's repeated header; or any row of a table whose
+    borders are drawn cell by cell."""
+    if len(e.row.cells) < 2:
+        return False
+    if e.top and len(e.row.cells) >= 3 and _next_gap(e) < 1.9:
+        return True
+    reach = 2.5 * e.row.size
+    near = [r for r in e.page.h_rules if r.joints and abs(r.y0 - e.row.base + 0.3 * e.row.size) < reach]
+    return any(r.x0 - 4 < e.row.x0 and e.row.x1 < r.x1 + 4 for r in near)
 
 
 def _page_numbers(edges: list[Edge], n_pages: int) -> set[int]:

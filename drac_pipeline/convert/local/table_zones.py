@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
+from drac_pipeline.convert.local.above import EDGE, lines_within, parts_header, rows_above
 from drac_pipeline.convert.local.grid import column_ranges, cut_at_gutters, refine
+from drac_pipeline.convert.local.grown import edges_of_rules, grow, prose_between, same_columns
 from drac_pipeline.convert.local.rows import Row, visual_rows
 from drac_pipeline.convert.local.stacked import figures, lines_over, split_stacked
 from drac_pipeline.convert.local.text_layer import PageText, Rule, Segment
-
-EDGE = 8.0  # points by which text may stand out of the rules
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +52,7 @@ def ruled_tables(page: PageText, segments: list[Segment]) -> list[Draft]:
     taken: set[int] = set()
     out: list[Draft] = []
     for i in range(len(rules)):
-        if i in used:
+        if i in used or any(parts_header(rules[i], r) for r in rules[i + 1 :]):
             continue
         chain = _chain(rules, i, segments, used, page.v_rules)
         found = _drafts(page, [rules[k] for k in chain], segments, taken)
@@ -78,12 +78,14 @@ def _chain(
             break  # a wider table stands in between
         if k in used or abs(rule.x0 - rules[i].x0) > 6 or abs(rule.x1 - rules[i].x1) > 6:
             continue
-        if _boxes_apart(last, rule, v_rules):
+        if _boxes_apart(last, rule, v_rules) or not same_columns(last, rule):
             break
         between = _between(segments, last.y0, rule.y0, rule)
         if between is None or (not between and _parted(last, rule, v_rules)):
             break
         if rule.y0 - last.y0 > 3 and between and not _tabular(between, last, rule):
+            break
+        if last.joints and between and not _held(last, rule, v_rules) and prose_between(between, last, rule):
             break
         chain.append(k)
         last = rule
@@ -97,15 +99,21 @@ def _boxes_apart(top: Rule, bottom: Rule, v_rules: list[Rule]) -> bool:
     near = [v for v in v_rules if top.x0 - 4 <= v.x0 <= top.x1 + 4]
     if any(v.y0 < top.y0 + 3 and v.y1 > bottom.y0 - 3 for v in near):
         return False
+    ended = [v for v in near if abs(v.y1 - top.y0) < 3 and v.y1 - v.y0 > 14]
+    if all(any(abs(v.x0 - x) < 4 for v in ended) for x in (top.x0, top.x1)):
+        return True  # both outer sides end
     ends = sum(abs(v.y1 - top.y0) < 3 for v in near)
     return ends > 1 and sum(abs(v.y0 - bottom.y0) < 3 for v in near) > 1
 
 
 def _parted(top: Rule, bottom: Rule, v_rules: list[Rule]) -> bool:
     """Free space between two rules, with no side to hold it: one table ends, another begins."""
-    if bottom.y0 - top.y0 < 14:
-        return False
-    return not any(
+    return bottom.y0 - top.y0 >= 14 and not _held(top, bottom, v_rules)
+
+
+def _held(top: Rule, bottom: Rule, v_rules: list[Rule]) -> bool:
+    """A side runs from the one rule to the other."""
+    return any(
         v.y0 < top.y0 + 3 and v.y1 > bottom.y0 - 3 and top.x0 - 4 <= v.x0 <= top.x1 + 4 for v in v_rules
     )
 
@@ -154,39 +162,13 @@ def _drafts(page: PageText, rules: list[Rule], segments: list[Segment], taken: s
     if draft is None:
         return []
     span = (min(r.x0 for r in rules), max(r.x1 for r in rules))
-    parts = split_stacked(draft.rows, draft.v_rules)
-    over = _header_over(parts[0], rules[0], segments, taken, span)
+    drawn = len(edges_of_rules(rules)) > 2  # all rows keep to the columns of these rules
+    parts = [draft.rows] if drawn else split_stacked(draft.rows, draft.v_rules)
+    over = rows_above(page, parts[0], rules, [s for s in segments if id(s) not in taken])
     if len(parts) == 1 and not over:
         return [draft]
     parts[0] = over + parts[0]
     return [with_rules(page, part, span, ruled=True) for part in parts]
-
-
-def _header_over(
-    rows: list[Row], rule: Rule, segments: list[Segment], taken: set[int], span: tuple[float, float]
-) -> list[Row]:
-    """Header lines above the first rule, where the rows under it begin with figures."""
-    if rule.y0 > rows[0].base:
-        return lines_over(_over(rows[0].y0, segments, taken, span), rows)
-    if not figures(next((r for r in rows[:3] if len(r.cells) > 1), rows[0])):
-        return []
-    above = _over(rule.y0, segments, taken, span)
-    if not above or rule.y0 - above[-1].base > 1.6 * above[-1].size:
-        return []
-    last = above.pop()
-    if len(last.cells) < 2 or figures(last):
-        return []
-    return [*lines_over(above, [last, *rows]), last]
-
-
-def _over(y: float, segments: list[Segment], taken: set[int], span: tuple[float, float]) -> list[Row]:
-    """Lines above a height and within the table's sides."""
-    inside = [
-        s
-        for s in segments
-        if id(s) not in taken and y - 60 < s.base < y and s.x1 > span[0] - EDGE and s.x0 < span[1] + EDGE
-    ]
-    return visual_rows(inside)
 
 
 def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: set[int]) -> Draft | None:
@@ -215,6 +197,7 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     box_of_headers = len(rows) <= 4 and not any(map(figures, rows))
     if box_of_headers or not _closed(bottom, x0, x1, v_rules):
         rows += _below(rows, segments, taken, (x0, x1), bottom, page.h_rules)
+        rows += _grown_below(page, rows, rules, segments, taken)
     if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
         return None
     return with_rules(page, rows, (x0, x1), ruled=True)
@@ -261,12 +244,38 @@ def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[in
     if not rows or len(rows[-1].cells) < 2 or rule.x1 - rule.x0 < 0.8 * (rows[-1].x1 - rows[-1].x0):
         return None
     below = _below(rows, segments, taken, (rule.x0, rule.x1), rule.y0, page.h_rules)
+    below += _grown_below(page, rows + below, [rule], segments, taken)
     if _stub_outside(rows + below, segments, taken, rule.x0, rule.x1):
         return None
     if sum(len(r.cells) > 1 for r in below) < 1:
         return None
-    over = lines_over(_over(rows[0].base - 1, segments, taken, (rule.x0, rule.x1)), rows + below)
+    free = [s for s in segments if id(s) not in taken]
+    above = [] if rule.joints else lines_within(rows[0].base - 1, free, (rule.x0, rule.x1), 60)
+    over = lines_over(above, rows + below)
     return with_rules(page, over + rows + below, (rule.x0, rule.x1), ruled=True)
+
+
+def _grown_below(
+    page: PageText, rows: list[Row], rules: list[Rule], segments: list[Segment], taken: set[int]
+) -> list[Row]:
+    """Rows further down that keep to the columns as drawn, to the next rule as wide as the table."""
+    edges = edges_of_rules(rules)
+    if len(edges) < 3:
+        return []
+    last = max(rows[-1].base, rules[-1].y0)
+    limit = min(
+        (r.y0 for r in page.h_rules if r.y0 > last + 4 and r.x0 < edges[0] + 6 and r.x1 > edges[-1] - 6),
+        default=1e9,
+    )
+    later = [
+        s
+        for s in segments
+        if id(s) not in taken
+        and rows[-1].base + 2 < s.base < limit
+        and s.x1 > edges[0] - EDGE
+        and s.x0 < edges[-1] + EDGE
+    ]
+    return grow(rows, visual_rows(later), edges, up=False)
 
 
 def _below(

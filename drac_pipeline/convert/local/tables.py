@@ -6,6 +6,7 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
+from drac_pipeline.convert.local.cells import cell_edges, columns_of, cut_at_edges
 from drac_pipeline.convert.local.grid import (
     column_of,
     column_ranges,
@@ -129,12 +130,13 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
     parts: list[list[Line]] = []
     _join_small(drafts)
     bands = {k for d in drafts for k in section_rows(d.rows)}
-    refined = iter(refine([r for d in drafts for r in cut_at_rules(_without(d.rows, bands), d.v_rules)]))
-    by_draft = [[r if id(r) in bands else next(refined) for r in d.rows] for d in drafts]
-    columns = _ruled_columns(
-        drafts[0], _columns_of_figures([r for own in by_draft for r in _without(own, bands)])
-    )
-    by_draft = [[r if id(r) in bands else cut_at_gutters(r, columns) for r in own] for own in by_draft]
+    edges = cell_edges(drafts)
+    if edges:
+        columns = columns_of(edges)
+        by_draft = [cut_at_edges(d.rows, edges) for d in drafts]
+        bands = {b for b in bands if any(id(r) == b for own in by_draft for r in own)}
+    else:
+        by_draft, columns = _by_evidence(drafts, bands)
     body_lines: list[list[Line]] = []
     head: list[Line] = []
     seen = ""
@@ -146,7 +148,7 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
         parts.append(lines)
         k = header_rows(lines, draft, columns)
         text = _squeeze(lines[:k])
-        if n == 0:
+        if n == 0 and not edges:
             own = [*cut_header(own[:k], own[k:]), *own[k:]]
             kept_columns = body_columns(_with_bands(own, columns, bands), k, columns)
             if len(kept_columns) < len(columns):
@@ -155,9 +157,10 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
                 paths = [[] for _ in columns]
                 lines = parts[0] = _with_bands(own, columns, bands)
                 k = header_rows(lines, draft, columns)
+        if n == 0:
             head = lines[:k]
             seen = text
-            paths, caption = header_paths(head, columns, draft, vocabulary)
+            paths, caption = header_paths(head, columns, draft, vocabulary, edges)
             first_header = [s for line in head for c in line.cells.values() for s in c]
             body_lines.append(lines[k:])
         else:
@@ -170,7 +173,9 @@ def read_table(drafts: list[Draft], vocabulary: dict[str, int]) -> Table:
             if band:
                 records += [Record(line.cells, line.row.page, titles=True) for line in own]
             else:
-                records += [Record(cells, page) for cells, page in group_rows(own, draft, columns)]
+                records += [
+                    Record(cells, page) for cells, page in group_rows(own, draft, columns, drawn=bool(edges))
+                ]
     if not first_header and len(columns) == 4 and labels_by_type(parts[0], columns):
         records, columns, paths = _paired(records), columns[:2], [[], []]
     rows, kept, sections = [], [], []
@@ -216,6 +221,16 @@ def _join_small(drafts: list[Draft]) -> None:
     rows = iter(join_signs(join_marks([r for d in drafts for r in d.rows])))
     for d in drafts:
         d.rows = [next(rows) for _ in d.rows]
+
+
+def _by_evidence(drafts: list[Draft], bands: set[int]) -> tuple[list[list[Row]], list[tuple[float, float]]]:
+    """Rows cut into cells, and the columns, where no edges are drawn."""
+    refined = iter(refine([r for d in drafts for r in cut_at_rules(_without(d.rows, bands), d.v_rules)]))
+    rows = [[r if id(r) in bands else next(refined) for r in d.rows] for d in drafts]
+    columns = _ruled_columns(
+        drafts[0], _columns_of_figures([r for own in rows for r in _without(own, bands)])
+    )
+    return [[r if id(r) in bands else cut_at_gutters(r, columns) for r in own] for own in rows], columns
 
 
 def _ruled_columns(draft: Draft, columns: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -96,6 +96,7 @@ class PageText:
     h_rules: list[Rule] = field(default_factory=list)
     v_rules: list[Rule] = field(default_factory=list)
     shades: list[Rule] = field(default_factory=list)
+    dots: list[Rule] = field(default_factory=list)  # discs, rings and squares of a bullet's size
     turn: tuple[int, int] = (1, 0)
     matrix: tuple[float, ...] = (1, 0, 0, 1, 0, 0)
     display: tuple[float, float] = (0, 0)
@@ -156,7 +157,30 @@ def read_page(page: pymupdf.Page, number: int) -> PageText:
     _drop_doubles(out)
     _join_drop_caps(out)
     read_rules(page, out)
+    _set_bullets(out)
     return out
+
+
+def _set_bullets(page: PageText) -> None:
+    """A drawn dot before a text is its bullet: it becomes the text's first word."""
+    if not page.dots:
+        return
+    by_line: dict[int, list[Segment]] = {}
+    for s in page.segments:
+        by_line.setdefault(round(s.base / 8), []).append(s)
+    for dot in page.dots:
+        middle = (dot.y0 + dot.y1) / 2
+        row = round(middle / 8)
+        near = [s for k in range(row - 1, row + 4) for s in by_line.get(k, ())]
+        # at the height of small letters
+        line = [s for s in near if 0.05 * s.size < s.base - middle < 0.6 * s.size]
+        after = min((s for s in line if s.x0 >= dot.x1), key=lambda s: s.x0, default=None)
+        if after is None or dot.x1 - dot.x0 > 0.6 * after.size or after.x0 - dot.x1 > 1.8 * after.size:
+            continue
+        if any(s.x0 < dot.x0 and s.x1 > dot.x0 - 1.5 * after.size for s in line):
+            continue  # a dot between words
+        after.words.insert(0, Word("•", dot.x0, dot.x1))
+        after.x0 = dot.x0
 
 
 def _at_edge(line: dict[str, Any], page: PageText) -> bool:

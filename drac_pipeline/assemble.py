@@ -22,8 +22,9 @@ def assemble(
 
     A text is the chain of headings as Markdown heading lines, a blank line, and the body's
     elements byte for byte with blank lines between, items of one list with single line
-    breaks. Error markers never become text. `chunk_id` is `<16 hex>-<ordinal, 4 digits>`, the
-    hex digits being of the SHA-256 of document key and version.
+    breaks, parts of one text with a blank (of code with a line break). Error markers never
+    become text. `chunk_id` is `<16 hex>-<ordinal, 4 digits>`, the hex digits being of the
+    SHA-256 of document key and version.
     """
     by_id = {e.id: e for e in elements if e.kind is not ElementKind.ERROR}
     prefix = hashlib.sha256(f"{document_key}\0{document_version}".encode()).hexdigest()[:_KEY_DIGITS]
@@ -73,7 +74,9 @@ def _text(top: list[Element], body: list[Element]) -> str:
     above: Element | None = None
     for e in body:
         line = _line(e) if e.kind is ElementKind.HEADING else e.text
-        if above is not None and _one_list(above, e):
+        if above is not None and e.part and above.ordinal == e.ordinal - 1:
+            parts[-1] += _between(above, e) + line
+        elif above is not None and _one_list(above, e):
             parts[-1] += "\n" + line
         else:
             parts.append(line)
@@ -83,6 +86,13 @@ def _text(top: list[Element], body: list[Element]) -> str:
 
 def _line(heading: Element) -> str:
     return f"{'#' * heading.level} {heading.text}"
+
+
+def _between(above: Element, here: Element) -> str:
+    """What parts of one text have between them: nothing, the line break of code, or a blank."""
+    if here.start == above.end:
+        return ""
+    return "\n" if here.kind is ElementKind.CODE else " "
 
 
 def _one_list(above: Element, here: Element) -> bool:
@@ -125,9 +135,9 @@ def verify_verbatim(
     """Reads every chunk's text back with the elements in hand.
 
     The text has to be the named headings, then the named elements, each in full and in
-    order, with nothing but line breaks between and nothing after; size and hash must agree,
-    and all chunks together must hold every content element once, but those `left_out` by the plan.
-    Shares no code with `assemble`.
+    order, with nothing but line breaks between (a blank between parts of one text) and nothing
+    after; size and hash must agree, and all chunks together must hold every content element once,
+    but those `left_out` by the plan. Shares no code with `assemble`.
     """
     by_id = {e.id: e for e in elements}
     report = VerbatimReport(n_chunks=len(chunks))
@@ -146,6 +156,7 @@ def verify_verbatim(
 def _first_problem(chunk: Chunk, by_id: dict[str, Element]) -> VerbatimProblem | None:
     position = 0
     last = ""  # what the element before was: "#" on top, the list's group, "." for any other
+    end, number = -1, -1  # where the element before ends in the Markdown, and its place in the document
     for k, i in enumerate((*chunk.heading_ids, *chunk.element_ids)):
         element = by_id.get(i)
         if element is None or element.kind is ElementKind.ERROR:
@@ -156,12 +167,15 @@ def _first_problem(chunk: Chunk, by_id: dict[str, Element]) -> VerbatimProblem |
         here = "#" if k < len(chunk.heading_ids) else "."
         if element.kind is ElementKind.LIST_ITEM:
             here = element.group
-        if k:
+        if element.part and number == element.ordinal - 1:
+            code = element.kind is ElementKind.CODE
+            expected = ("" if element.start == end else "\n" if code else " ") + expected
+        elif k:
             expected = ("\n" if here == last != "." else "\n\n") + expected
         if not chunk.text.startswith(expected, position):
             return _problem(chunk, position, expected)
         position += len(expected)
-        last = here
+        last, end, number = here, element.end, element.ordinal
     if position != len(chunk.text) or position != chunk.n_chars:
         return _problem(chunk, position, f"(end of {chunk.n_chars} characters)")
     digest = hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -9,13 +9,25 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tomllib
+import unicodedata
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+)
 
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.globs import glob_pattern
 
 CONFIG_FILE = "drac.toml"
 
@@ -167,12 +179,14 @@ class SectionConfig(_Settings):
     budget: int = Field(default=60, ge=1, description="elements a section holds at most")
 
 
-class PlanConfig(_Settings):
-    """Sections to chunk plans."""
+class PlanPolicy(_Settings):
+    """How chunks are cut; a change re-runs `chunk_plan` and what follows, nothing before."""
 
-    planner: Literal["local", "model"] = "local"
     min_blocks: int = Field(default=3, ge=1, description="content blocks a chunk should have at least")
     max_blocks: int = Field(default=8, ge=1, description="content blocks a chunk should have at most")
+    size_unit: Literal["characters", "tokens"] = Field(
+        default="characters", description="what sizes count: characters, or tokens of the embedder of [embed]"
+    )
     target_chars: int = Field(
         default=600,
         ge=100,
@@ -187,6 +201,59 @@ class PlanConfig(_Settings):
         description="of web pages, leave out what is only the site's (share links, consent notices, "
         "copyright lines) and report it; other sources are always planned whole",
     )
+    target_tokens: int = Field(default=140, ge=20, description="the same as target_chars, in tokens")
+    max_tokens: int = Field(
+        default=0,
+        ge=0,
+        description="the same as max_chars, in tokens; 0: all that the embedder reads of a text",
+    )
+    table_rows: Literal["together", "single"] = Field(
+        default="together", description="rows of a table in as few chunks as sizes allow, or a chunk for each"
+    )
+    group_by: Literal["topic", "entity"] = Field(
+        default="topic",
+        description="what joins neighbours: the words they share, or the names, codes and numbers they share",
+    )
+
+
+class PlanOverride(PlanPolicy):
+    """Other settings for documents whose key matches; what it does not set stays as it is."""
+
+    match: str = Field(description="glob on the document key, as in [source]")
+
+    @model_serializer(mode="wrap")
+    def _only_what_is_set(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        return {k: v for k, v in handler(self).items() if k in self.model_fields_set}
+
+
+class PlanConfig(PlanPolicy):
+    """Sections to chunk plans."""
+
+    planner: Literal["local", "model"] = "local"
+    override: list[PlanOverride] = Field(default=[], description="of several that match, the last one counts")
+
+    @field_validator("override")
+    @classmethod
+    def _globs(cls, overrides: list[PlanOverride]) -> list[PlanOverride]:
+        for one in overrides:
+            try:
+                glob_pattern(one.match)
+            except re.error as e:
+                raise ValueError(f"{one.match!r} is no glob: {e}") from e
+        return overrides
+
+    def for_document(self, key: str) -> PlanConfig:
+        """The settings for the document of this key, with the overrides that match it applied."""
+        changed: dict[str, object] = {}
+        for one in self.override:
+            if glob_pattern(one.match).fullmatch(unicodedata.normalize("NFC", key)):
+                changed.update(one.model_dump(exclude={"match"}))
+        return self.model_copy(update={**changed, "override": []}) if self.override else self
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether any document is planned by tokens: the embedder then bears on plans."""
+        return "tokens" in (self.size_unit, *(o.size_unit for o in self.override))
 
 
 class ModelConfig(_Settings):

@@ -36,7 +36,7 @@ STAGES_OF = {
     "section": "re-runs `chunk_plan` and what follows",
     "plan": "re-runs `chunk_plan` and what follows",
     "model": "re-runs `markdown` where pages go to a model, `chunk_plan` where a model plans",
-    "embed": "re-runs `chunk_embeddings`",
+    "embed": "re-runs `chunk_embeddings`, and `chunk_plan` where plans count its tokens",
 }
 
 

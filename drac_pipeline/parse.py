@@ -21,6 +21,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from drac_pipeline.long_text import LEAST_LIMIT, cut_long
 from drac_pipeline.model.box import Box
 from drac_pipeline.model.conversion import BlockSpan
 from drac_pipeline.model.element import Element, ElementKind
@@ -56,7 +57,8 @@ class _Block:
 def parse_markdown(markdown: str, spans: Sequence[BlockSpan] = ()) -> list[Element]:
     """The elements of a document in reading order.
 
-    Ids count per document: h1… for headings, p1… for content, e1… for error markers.
+    Ids count per document: h1… for headings, p1… for content, e1… for error markers. A text
+    longer than `long_text.MAX_ELEMENT_CHARS` is several elements, cut at the ends of sentences.
     Lists are grouped as l1… (one per top-level list), row sentences by the `table_id` of
     their span. Pages come from the page comments and, where a span has boxes, from these.
     """
@@ -328,36 +330,47 @@ def _columns(text: str) -> int:
 
 
 def _elements(markdown: str, blocks: list[_Block], spans: list[BlockSpan]) -> list[Element]:
-    """Blocks with ids, ancestors, and what the spans know of them."""
+    """Blocks with ids, ancestors, and what the spans know of them; long ones in several parts."""
     out: list[Element] = []
     counts = {"h": 0, "p": 0, "e": 0}
     above: list[tuple[int, str]] = []  # level and id of the open headings
     first = 0  # the first span that may overlap this block or a later one
-    for ordinal, block in enumerate(blocks):
+    for block in blocks:
         letter = {ElementKind.HEADING: "h", ElementKind.ERROR: "e"}.get(block.kind, "p")
-        counts[letter] += 1
         if letter == "h":
             while above and above[-1][0] >= block.level:
                 above.pop()
-        element = Element(
-            id=f"{letter}{counts[letter]}",
-            ordinal=ordinal,
-            kind=block.kind,
-            level=block.level,
-            text=markdown[block.start : block.end],
-            start=block.start,
-            end=block.end,
-            ancestors=tuple(i for _, i in above),
-            group=block.group,
-            page_start=block.page,
-            page_end=block.page_end,
-        )
         while first < len(spans) and spans[first].end <= block.start:
             first += 1
-        out.append(_placed(element, spans, first) if letter != "e" else element)
+        for part, (start, end) in enumerate(_parts(markdown, block, letter)):
+            counts[letter] += 1
+            element = Element(
+                id=f"{letter}{counts[letter]}",
+                ordinal=len(out),
+                kind=block.kind,
+                level=block.level,
+                text=markdown[start:end],
+                start=start,
+                end=end,
+                ancestors=tuple(i for _, i in above),
+                group=block.group,
+                part=part,
+                page_start=block.page,
+                page_end=block.page_end,
+            )
+            out.append(_placed(element, spans, first) if letter != "e" else element)
         if letter == "h":
-            above.append((block.level, element.id))
+            above.append((block.level, out[-1].id))
     return out
+
+
+def _parts(markdown: str, block: _Block, letter: str) -> list[tuple[int, int]]:
+    """The slices of a block that become elements: more than one only of long content."""
+    if letter != "p" or block.end - block.start <= LEAST_LIMIT:
+        return [(block.start, block.end)]
+    text = markdown[block.start : block.end]
+    parts = cut_long(text, by_line=block.kind is ElementKind.CODE)
+    return [(block.start + a, block.start + b) for a, b in parts]
 
 
 def _placed(element: Element, spans: list[BlockSpan], first: int) -> Element:

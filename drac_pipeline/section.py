@@ -74,7 +74,7 @@ class _Cuts(NamedTuple):
     """For each position the last one, not after it, where a cut parts nothing that belongs together.
 
     `whole` keeps lists and tables in one piece, `outer` only an item with its sub-items; both
-    keep headings with what follows and lead-ins with what they lead in to.
+    keep headings with what follows, lead-ins with what they lead in to and the parts of one text.
     """
 
     whole: list[int]
@@ -87,8 +87,8 @@ def _cut_points(elements: Sequence[Element]) -> _Cuts:
         above, here = elements[i - 1], elements[i]
         led = bool(here.group) and above.kind is ElementKind.PARAGRAPH and not above.group
         bound = above.kind is ElementKind.HEADING or led
-        inside = bool(here.group) and above.group == here.group
-        nested = inside and here.kind is ElementKind.LIST_ITEM and here.level > 1
+        inside = bool(here.part) or (bool(here.group) and above.group == here.group)
+        nested = bool(here.part) or (inside and here.kind is ElementKind.LIST_ITEM and here.level > 1)
         cuts.whole.append(cuts.whole[-1] if bound or inside else i)
         cuts.outer.append(cuts.outer[-1] if bound or nested else i)
     return cuts

@@ -162,3 +162,36 @@ def test_whatever_the_document_its_chunks_are_its_elements(markdown):
     assert report.ok, report
     assert not any("drac:error" in c.text for c in chunks)
     assert [c.ordinal for c in chunks] == list(range(len(chunks)))
+
+
+LONG = " ".join(f"This is sentence {k} of a long text." for k in range(50))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LONG,
+        "- " + LONG,
+        "```\n" + "\n".join(f"call({k})" for k in range(200)) + "\n```",
+        "長い文です。" * 100,
+    ],
+    ids=["paragraph", "item", "code", "without blanks"],
+)
+def test_parts_of_a_text_are_joined_as_they_were(text):
+    elements = parse_markdown(f"# T\n\n{text}\n\nnext")
+    ids = [e.id for e in elements if e.kind.value != "heading"]
+    assert len(ids) > 2
+    together = ChunkPlan(
+        document_key="d", planner="test", chunks=[PlannedChunk(heading_ids=["h1"], body_ids=ids)]
+    )
+    (chunk,) = assemble("d", "v", elements, together)
+    assert chunk.text == f"# T\n\n{text}\n\nnext"
+    assert verify_verbatim(elements, [chunk]).ok
+    wrong = replace(chunk, text=chunk.text.replace(elements[2].text, "\n" + elements[2].text))
+    assert not verify_verbatim(elements, [wrong]).ok
+    apart = together.model_copy(
+        update={"chunks": [PlannedChunk(heading_ids=["h1"], body_ids=[i]) for i in ids]}
+    )
+    chunks = assemble("d", "v", elements, apart)
+    assert [c.text for c in chunks] == [f"# T\n\n{e.text}" for e in elements[1:]]
+    assert verify_verbatim(elements, chunks).ok

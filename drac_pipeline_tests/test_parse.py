@@ -283,3 +283,27 @@ def test_work_is_linear(effort):
 
     work(10)
     assert work(800) < 5 * work(200)
+
+
+def test_a_long_text_is_several_elements_that_know_their_order():
+    long = " ".join(f"This is sentence {k} of a long text." for k in range(50))
+    elements = parse_markdown(f"# {'H' * 2000}\n\nshort\n\n- {long}\n- next")
+    assert [(e.id, e.kind.value, e.part, e.group) for e in elements] == [
+        ("h1", "heading", 0, ""),
+        ("p1", "paragraph", 0, ""),
+        ("p2", "list_item", 0, "l1"),
+        ("p3", "list_item", 1, "l1"),
+        ("p4", "list_item", 2, "l1"),
+        ("p5", "list_item", 0, "l1"),
+    ]
+    assert [e.ordinal for e in elements] == list(range(6))
+    assert " ".join(e.text for e in elements[2:5]) == f"- {long}"
+
+
+def test_a_long_row_stays_a_row_of_its_table():
+    row = "Name: A; Notes: " + "Much is said of it. " * 60
+    row = row.strip()
+    spans = [BlockSpan(start=0, end=len(row), table_id="t1", row=4)]
+    elements = parse_markdown(row, spans)
+    assert len(elements) == 2
+    assert {(e.kind.value, e.group, e.row) for e in elements} == {("table_row", "t1", 4)}

@@ -115,3 +115,12 @@ def test_cost_is_linear(line):
     begun = time.perf_counter()
     assert sections(elements)
     assert time.perf_counter() - begun < 15
+
+
+def test_parts_of_one_text_are_in_one_section_where_the_budget_allows():
+    long = " ".join(f"This is sentence {k} of a long text." for k in range(60))  # three parts
+    elements = parse_markdown(f"a\n\nb\n\n{long}\n\nc\n\nd")
+    parts = [e.id for e in elements if e.part or len(e.text) > 100]
+    assert len(parts) == 3
+    for budget in (3, 4, 5):
+        assert any(set(parts) <= set(s.element_ids) for s in sections(elements, SectionConfig(budget=budget)))

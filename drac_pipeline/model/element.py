@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from drac_pipeline.model.box import Box
 
-ELEMENT_SCHEMA_VERSION = 1
+ELEMENT_SCHEMA_VERSION = 2
 
 
 class ElementKind(StrEnum):
@@ -40,6 +40,8 @@ class Element:
     ancestors  ids of the headings above, outermost first (the element itself excluded)
     group      list or table that the element belongs to (l1…, t1…), else ""
     row        row number in its table (0-based), else -1
+    part       0; of a text too long for one element the second part has 1, and so on: it goes
+               on where the element before it ends, after the white space that parts them
     pages      first and last page (1-based; 0 where the converter gave no pages)
     boxes      where it stands on the page, where known
     """
@@ -54,6 +56,7 @@ class Element:
     ancestors: tuple[str, ...] = ()
     group: str = ""
     row: int = -1
+    part: int = 0
     page_start: int = 0
     page_end: int = 0
     boxes: tuple[Box, ...] = field(default=())
@@ -86,6 +89,7 @@ ELEMENT_SCHEMA = pa.schema(
         ("ancestors", pa.list_(pa.string())),
         ("group", pa.string()),
         ("row", pa.int32()),
+        ("part", pa.int32()),
         ("page_start", pa.int32()),
         ("page_end", pa.int32()),
         ("boxes", pa.list_(BOX_TYPE)),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drac_pipeline import cores
-from drac_pipeline.config import ConvertConfig, DracConfig
+from drac_pipeline.config import ConvertConfig, DracConfig, PlanConfig
 from drac_pipeline.convert.model.places import find_places
 from drac_pipeline.convert.vlm import STAGE as CONVERTS
 from drac_pipeline.convert.vlm import convert_by_model, local_reading, pages_for_model
@@ -20,6 +20,7 @@ from drac_pipeline.model import ChunkPlan, Converted, Element, Section
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.plan.llm import STAGE as PLANS
 from drac_pipeline.plan.llm import plan_by_model
+from drac_pipeline.plan.size import TokenCounter
 
 if TYPE_CHECKING:
     from drac_pipeline.pipeline.stages import StageContext
@@ -84,13 +85,20 @@ def model_pages(ctx: StageContext) -> ModelPages:
 
 
 def model_plan(
-    ctx: StageContext, elements: list[Element], cut: list[Section], *, web_page: bool = False
+    ctx: StageContext,
+    elements: list[Element],
+    cut: list[Section],
+    policy: PlanConfig,
+    counter: TokenCounter | None = None,
+    *,
+    web_page: bool = False,
 ) -> tuple[ChunkPlan, dict[str, float]]:
     """The plan of a stage's document, and counts."""
     model = ctx.config.model.plan_model or ctx.config.model.model
     service = open_service(ctx.config.model, ctx.state, ctx.run, model)
     cores.let_go()
-    plan, tally = plan_by_model(ctx.document.key, elements, cut, ctx.config, service, web_page=web_page)
+    config = ctx.config.model_copy(update={"plan": policy})
+    plan, tally = plan_by_model(ctx.document.key, elements, cut, config, service, counter, web_page=web_page)
     counts = {
         "sections_by_model": tally.by_model,
         "sections_reused": tally.reused,

@@ -51,6 +51,7 @@ from drac_pipeline.normalize.unprinted import unprinted
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.pipeline.checks import fidelity_check, fidelity_counts, table_syntax_check
 from drac_pipeline.plan import complete, find_boilerplate, plan_local, verify_coverage
+from drac_pipeline.plan.policy import policy_of
 from drac_pipeline.render import render_pages
 from drac_pipeline.section import sections
 from drac_pipeline.sources.fingerprint import hash_file
@@ -256,9 +257,10 @@ def _elements(ctx: StageContext) -> StageOutput:
 
 def _chunk_plan(ctx: StageContext) -> StageOutput:
     elements = read_elements(ctx.read)
+    policy, counter = policy_of(ctx.config, ctx.document.key)
     schema = pq.read_schema(ctx.read("elements", ELEMENTS_FILE))
     web_page = _OF_WEB_PAGE.items() <= (schema.metadata or {}).items()
-    web_page = web_page and ctx.config.plan.leave_out_boilerplate
+    web_page = web_page and policy.leave_out_boilerplate
     out = find_boilerplate(elements) if web_page else []
     gone = {x.id for x in out}
     staying = [e for e in elements if e.id not in gone]
@@ -267,11 +269,11 @@ def _chunk_plan(ctx: StageContext) -> StageOutput:
     if ctx.config.plans_by_model:
         from drac_pipeline.pipeline.by_model import model_plan
 
-        planned, spent = model_plan(ctx, staying, cut, web_page=web_page)
+        planned, spent = model_plan(ctx, staying, cut, policy, counter, web_page=web_page)
     else:
-        planned = plan_local(ctx.document.key, staying, cut, ctx.config.plan)
+        planned = plan_local(ctx.document.key, staying, cut, policy, counter)
     planned = planned.model_copy(update={"left_out": [*out, *planned.left_out]})
-    plan = complete(elements, planned, ctx.config.plan, web_page=web_page)
+    plan = complete(elements, planned, policy, counter, web_page=web_page)
     coverage = verify_coverage(elements, plan, web_page=web_page)
     (ctx.out / PLAN_FILE).write_text(plan.model_dump_json(indent=1), encoding="utf-8")
     return StageOutput(
@@ -293,6 +295,14 @@ def _chunk_plan(ctx: StageContext) -> StageOutput:
         },
         warnings=plan.warnings,
     )
+
+
+def _plan_settings(config: DracConfig) -> tuple[BaseModel, ...]:
+    """What bears on plans."""
+    used: tuple[BaseModel, ...] = (config.section, config.plan)
+    if config.plans_by_model:
+        used += (config.model.for_plans(),)
+    return (*used, config.embed) if config.plan.counts_tokens else used
 
 
 def _chunks(ctx: StageContext) -> StageOutput:
@@ -416,7 +426,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "elements",
         ("markdown",),
-        2,
+        3,
         lambda _: (),
         _elements,
         "ID-addressed elements (h1…, p1…) with level, page, boxes and ancestor headings.",
@@ -424,8 +434,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "chunk_plan",
         ("elements",),
-        2,
-        lambda c: (c.section, c.plan, c.model.for_plans()) if c.plans_by_model else (c.section, c.plan),
+        3,
+        _plan_settings,
         _chunk_plan,
         "Chunks as lists of element ids; every content element in exactly one.",
         {"coverage": True},
@@ -433,7 +443,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "chunks",
         (SOURCE, "elements", "chunk_plan"),
-        1,
+        2,
         lambda _: (),
         _chunks,
         "Chunks rebuilt from the verbatim elements, with ancestor headings and breadcrumb.",

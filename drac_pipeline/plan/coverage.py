@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
-from drac_pipeline.config import PlanConfig
+from drac_pipeline.config import PlanConfig, PlanPolicy
 from drac_pipeline.model.element import Element, ElementKind
 from drac_pipeline.model.plan import ChunkPlan, PlannedChunk
-from drac_pipeline.plan.local import heading_chars, plan_items
+from drac_pipeline.plan.local import plan_items
 from drac_pipeline.plan.outline import bare_headings, chunk_of
+from drac_pipeline.plan.size import TokenCounter, sizes_of
 
 _NAMED = 8  # ids a warning names
 
@@ -131,7 +132,8 @@ def _wrong_headings(
 def complete(
     elements: Sequence[Element],
     plan: ChunkPlan,
-    config: PlanConfig | None = None,
+    config: PlanPolicy | None = None,
+    counter: TokenCounter | None = None,
     *,
     web_page: bool = False,
 ) -> ChunkPlan:
@@ -150,7 +152,8 @@ def complete(
     if report.ok:
         return plan
     elements = [e for e in elements if e.id not in out]
-    config = config or PlanConfig()
+    policy = config or PlanConfig()
+    sizes = sizes_of(policy, counter)
     by_id = {e.id: e for e in elements}
     bare = bare_headings(elements)
     taken: set[str] = set()
@@ -162,11 +165,11 @@ def complete(
     chunks = [(items, chunk_of(items, chunk.section_id, chunk.origin)) for chunk, items in kept]
     left = [e for e in elements if e.id not in taken and (e.is_content or e.id in bare)]
     runs = _runs(left, elements)
-    headings = heading_chars(elements)
+    headings = sizes.headings(elements)
     chunks = _with_bare_headings(chunks, [r for r in runs if not any(e.is_content for e in r)])
     for run in runs:
         if any(e.is_content for e in run) or not chunks:
-            for planned in plan_items(run, config, headings):
+            for planned in plan_items(run, policy, sizes, headings):
                 body = [by_id[i] for i in planned.body_ids if i in by_id]
                 chunks.append((body, planned.model_copy(update={"origin": "fallback"})))
     chunks.sort(key=lambda c: _position(c[0]))

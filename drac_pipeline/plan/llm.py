@@ -13,17 +13,18 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from drac_pipeline.config import DracConfig
+from drac_pipeline.config import DracConfig, PlanPolicy
 from drac_pipeline.llm.ledger import Purpose
 from drac_pipeline.llm.prompts import PLANS, WEB, Prompt, prompt
 from drac_pipeline.llm.protocol import Request, RequestRefused, Stop
 from drac_pipeline.llm.results import ResultCache, key_of
 from drac_pipeline.llm.service import ModelService
-from drac_pipeline.model import ChunkPlan, Element, PlannedChunk, Section
+from drac_pipeline.model import ChunkPlan, Element, ElementKind, PlannedChunk, Section
 from drac_pipeline.plan.boilerplate import left_out, may_be_left_out
-from drac_pipeline.plan.local import heading_chars, plan_items
+from drac_pipeline.plan.local import plan_items
 from drac_pipeline.plan.outline import bare_headings, chunk_of, items_of
 from drac_pipeline.plan.reply import Plan, Unusable, read_plan
+from drac_pipeline.plan.size import Sizes, TokenCounter, sizes_of
 
 STAGE = "chunk_plan"
 RESULTS = "sections"
@@ -78,6 +79,7 @@ def plan_by_model(
     sections: Sequence[Section],
     config: DracConfig,
     service: ModelService,
+    counter: TokenCounter | None = None,
     *,
     web_page: bool = False,
 ) -> tuple[ChunkPlan, PlanTally]:
@@ -98,16 +100,17 @@ def plan_by_model(
     staying = [e for e in elements if e.id not in out]
     items = {e.id for e in items_of(staying)} | set(out)
     bare = bare_headings(staying)
-    headings = heading_chars(elements)
+    sizes = sizes_of(config.plan, counter)
+    headings = sizes.headings(elements)
     chunks: list[PlannedChunk] = []
     for section, (plan, who, notes) in zip(sections, done, strict=True):
         setattr(tally, who, getattr(tally, who) + 1)
         tally.warnings += [f"section {section.id}{note}" for note in notes]
         members = [job.by_id[i] for i in section.element_ids if i in items]
         if plan is None:
-            chunks += plan_items(members, config.plan, headings, section.id)
+            chunks += plan_items(members, config.plan, sizes, headings, section.id)
         else:
-            chunks += _chunks(members, plan, bare, headings, config, section.id)
+            chunks += _chunks(members, plan, bare, sizes, headings, config.plan, section.id)
     name = f"model {service.model} ({words.version})"
     reported = [left_out(e, out[e.id]) for e in elements if e.id in out]
     return ChunkPlan(
@@ -215,12 +218,13 @@ def _chunks(
     members: list[Element],
     plan: Plan,
     bare: set[str],
+    sizes: Sizes,
     headings: dict[str, int],
-    config: DracConfig,
+    policy: PlanPolicy,
     section_id: str,
 ) -> list[PlannedChunk]:
     """The chunks of a section; bare headings go with what follows, and what is longer than a chunk
-    may be is cut as the local planner cuts."""
+    may be, or has rows that are to be alone, is cut as the local planner cuts."""
     groups: list[list[Element]] = [[] for _ in plan.groups]
     owner = {i: k for k, g in enumerate(plan.groups) for i in g}
     number, pending = 0, []
@@ -238,10 +242,10 @@ def _chunks(
         groups[-1].extend(pending)
     out: list[PlannedChunk] = []
     for items in groups:
-        size = sum(len(e.text) + 2 for e in items)
-        size += sum(headings[h] for h in {a for e in items for a in e.ancestors})
-        if size > config.plan.max_chars and len(items) > 1:
-            out += plan_items(items, config.plan, headings, section_id)
+        size = sizes.of(items) + sum(headings[h] for h in {a for e in items for a in e.ancestors})
+        rows = policy.table_rows == "single" and any(e.kind is ElementKind.TABLE_ROW for e in items)
+        if (rows or size > sizes.hard) and len(items) > 1:
+            out += plan_items(items, policy, sizes, headings, section_id)
         else:
             out.append(chunk_of(items, section_id))
     return out

@@ -8,11 +8,11 @@ import stat as stat_module
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from drac_pipeline.config import SourceConfig
 from drac_pipeline.errors import ConfigError, DocumentError
+from drac_pipeline.globs import glob_pattern
 from drac_pipeline.model import SourceDocument
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.sources.keys import document_key
@@ -156,8 +156,8 @@ class FolderSource:
 
     def _wanted(self, entry: SourceEntry) -> bool:
         name = unicodedata.normalize("NFC", str(entry.path.relative_to(self.root).as_posix()))
-        included = any(_glob(g).fullmatch(name) for g in self.config.include)
-        return included and not any(_glob(g).fullmatch(name) for g in self.config.exclude)
+        included = any(glob_pattern(g).fullmatch(name) for g in self.config.include)
+        return included and not any(glob_pattern(g).fullmatch(name) for g in self.config.exclude)
 
 
 def _is_home(folder: Path) -> bool:
@@ -172,35 +172,3 @@ def _is_home(folder: Path) -> bool:
 
 def _document(entry: SourceEntry, fingerprint: str, stat: os.stat_result) -> SourceDocument:
     return SourceDocument(entry.key, entry.path, fingerprint, stat.st_size, stat.st_mtime)
-
-
-@lru_cache(maxsize=256)
-def _glob(pattern: str) -> re.Pattern[str]:
-    """`pattern` as a regular expression on a whole key.
-
-    `**/` any folders or none, `**` anything, `*` and `?` within one part, `[a-z]` and
-    `[!a-z]` sets. A pattern without a slash matches the file name in any folder; one
-    that ends with a slash, everything below that folder.
-    """
-    pattern = unicodedata.normalize("NFC", pattern)
-    if pattern.endswith("/"):
-        pattern += "**"
-    elif "/" not in pattern:
-        pattern = f"**/{pattern}"
-    out = []
-    for m in re.finditer(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", pattern.lstrip("/"), re.DOTALL):
-        token = m.group()
-        if token == "**/":
-            out.append("(?:.*/)?")
-        elif token == "**":
-            out.append(".*")
-        elif token == "*":
-            out.append("[^/]*")
-        elif token == "?":
-            out.append("[^/]")
-        elif token.startswith("[") and len(token) > 2:
-            body = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-            out.append(f"(?!/)[{'^' + body[1:] if body.startswith('!') else body}]")
-        else:
-            out.append(re.escape(token))
-    return re.compile("".join(out), re.DOTALL)

@@ -95,7 +95,7 @@ def test_sections_are_paid_once_and_a_change_costs_its_section(service: Make):
 
 
 def test_a_model_sees_beginnings_only():
-    text = "# Head\n\n" + "\n\n".join("word " * 300 + f"end{i}" for i in range(40))
+    text = "# Head\n\n" + "\n\n".join("word " * 150 + f"end{i}" for i in range(40))
     elements = parse_markdown(text)
     cut = sections(elements, SectionConfig(budget=60))
     lines, n = section_lines(cut[0], {e.id: e for e in elements})

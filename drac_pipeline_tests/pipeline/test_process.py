@@ -17,6 +17,7 @@ from drac_pipeline.pipeline import (
     process_document,
 )
 from drac_pipeline.pipeline.freshness import with_downstream
+from drac_pipeline.pipeline.stages import STAGES_BY_NAME, code_version
 from drac_pipeline.store import ArtifactMissing, Home
 
 ALL = [s.name for s in STAGES]
@@ -71,6 +72,34 @@ def test_nothing_is_due_after_an_ingest(home, corpus):
     ingest(home, corpus)
     found = find_work(home, corpus, home.config)
     assert (found.work, found.unchanged) == ([], 3)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"max_blocks": 2},
+        {"table_rows": "single"},
+        {"group_by": "entity"},
+        {"size_unit": "tokens"},
+        {"override": [{"match": "manual*", "max_chars": 900}]},
+    ],
+    ids=lambda s: next(iter(s)),
+)
+def test_every_plan_policy_concerns_the_plan_and_what_follows_only(home, corpus, setting):
+    ingest(home, corpus)
+    changed = DracConfig(plan=PlanConfig.model_validate(setting))
+    assert work(home, corpus, changed)["manual.pdf"] == ("unchanged", ["chunk_plan", "chunks"])
+    assert statuses(process(home, "manual.pdf", changed))["chunk_plan"] == "made"
+
+
+def test_the_embedder_bears_on_plans_that_count_its_tokens_only():
+    def version(**settings):
+        return code_version(STAGES_BY_NAME["chunk_plan"], DracConfig.model_validate(settings))
+
+    other = {"embed": {"max_tokens": 100}}
+    assert version() == version(**other)
+    tokens = {"plan": {"size_unit": "tokens"}}
+    assert version(**tokens) != version(**tokens, **other)
 
 
 def test_a_changed_plan_setting_runs_the_plan_and_what_follows_only(home, corpus):

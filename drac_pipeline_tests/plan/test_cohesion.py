@@ -7,10 +7,11 @@ import pytest
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.plan.blocks import blocks
 from drac_pipeline.plan.cohesion import cohesion
+from drac_pipeline.plan.size import Sizes
 
 
 def likeness(*paragraphs: str) -> list[float]:
-    return cohesion(blocks(parse_markdown("\n\n".join(paragraphs)), 1000, {}))
+    return cohesion(blocks(parse_markdown("\n\n".join(paragraphs)), Sizes(600, 1000), {}))
 
 
 def test_nothing_and_one():

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from drac_pipeline.assemble import assemble
 from drac_pipeline.config import PlanConfig, SectionConfig
+from drac_pipeline.errors import ConfigError
 from drac_pipeline.model import BlockSpan, ChunkPlan, Element, PlannedChunk
 from drac_pipeline.parse import parse_markdown
-from drac_pipeline.plan import plan_local, verify_coverage
+from drac_pipeline.plan import TokenCounter, plan_local, verify_coverage
 from drac_pipeline.section import sections
 
 
@@ -125,9 +126,15 @@ def test_a_long_table_is_cut_between_rows_under_the_hard_size():
     assert sum(lengths) / len(lengths) > 250
 
 
-def test_a_single_element_over_the_hard_size_is_a_chunk_of_its_own():
-    _, plan = planned(prose(100) + prose(2000) + prose(100), SMALL)
-    assert [c.body_ids for c in plan.chunks] == [["p1"], ["p2"], ["p3"]]
+def test_a_long_paragraph_is_cut_at_the_ends_of_sentences_and_nowhere_else_needlessly():
+    long = "".join(f"Sentence number {k} of a very long paragraph ends here. " for k in range(60)).strip()
+    elements, plan = planned("# T\n\n" + long, PlanConfig(target_chars=600, max_chars=1200))
+    chunks = assemble("d", "v", elements, plan)
+    assert [len(c.element_ids) for c in chunks] == [1, 1, 1, 1, 1] or len(chunks) in (3, 4)
+    assert all(c.n_chars <= 1200 and c.text.endswith(" ends here.") for c in chunks)
+    assert " ".join(c.text.removeprefix("# T\n\n") for c in chunks) == long
+    whole = planned("# T\n\n" + long[:1100], PlanConfig(target_chars=600, max_chars=1200))[1]
+    assert len(whole.chunks) == 1
 
 
 def test_blocks_per_chunk_are_limited_small_fragments_and_headings_uncounted():
@@ -135,6 +142,49 @@ def test_blocks_per_chunk_are_limited_small_fragments_and_headings_uncounted():
     assert [len(c.body_ids) for c in plan.chunks] in ([2, 8], [3, 7], [4, 6], [5, 5], [6, 4], [7, 3], [8, 2])
     _, plan = planned("# A\n\nYes.\n\n" * 20, PlanConfig(target_chars=5000, max_chars=9000))
     assert len(plan.chunks) == 1
+
+
+def test_each_row_is_a_chunk_with_its_headings_and_the_first_has_the_caption():
+    before = "# T\n\n" + prose(100) + "## Empty\n\n## Prices\n\nIn euros:\n\n"
+    text, spans = table(3, start=len(before))
+    markdown = before + text + "\n\n" + prose(100)
+    _, plan = planned(markdown, PlanConfig(table_rows="single"), spans)
+    rows = [("h1 h3", "p2 p3"), ("h1 h3", "p4"), ("h1 h3", "p5")]
+    assert pairs(plan)[1:4] == [("h1", "h2 h3 p2 p3"), *rows[1:]]
+    assert pairs(plan)[0] == ("h1", "p1") and pairs(plan)[4] == ("h1 h3", "p6")
+
+
+def test_neighbours_are_joined_by_the_names_they_share():
+    about = {
+        "x": "Pump AX-100 must be checked by the crew each day",
+        "y": "Valve BZ-7 must be checked by the crew",
+    }
+    order = "xxyy"
+    parts = "".join(f"{about[c]}, as in case {'abcd'[k]}.\n\n" for k, c in enumerate(order))
+    policy = PlanConfig(target_chars=120, max_chars=200, group_by="entity")
+    assert [c.body_ids for c in planned(parts, policy)[1].chunks] == [["p1", "p2"], ["p3", "p4"]]
+
+
+def words(text: str) -> int:
+    """Tokens of a stand-in embedder: words, and two that the model adds."""
+    return len(text.split()) + 2
+
+
+def test_sizes_count_the_tokens_of_the_embedder():
+    markdown = "# T\n\n" + prose(400, "ab") * 8 + prose(400, "abcdefghijklmnopqrs") * 8
+    elements = parse_markdown(markdown)
+    counter = TokenCounter(words, 300)
+    policy = PlanConfig(size_unit="tokens", target_tokens=150, max_blocks=20)
+    plan = plan_local("d", elements, sections(elements), policy, counter)
+    assert verify_coverage(elements, plan).ok
+    tokens = [words(c.text) for c in assemble("d", "v", elements, plan)]
+    assert max(tokens) <= 300 and max(tokens[:-1]) > 130
+    tight = plan_local(
+        "d", elements, sections(elements), policy.model_copy(update={"max_tokens": 160}), counter
+    )
+    assert max(words(c.text) for c in assemble("d", "v", elements, tight)) <= 160
+    with pytest.raises(ConfigError, match="no embedder"):
+        plan_local("d", elements, sections(elements), policy)
 
 
 def test_error_markers_are_in_no_plan():

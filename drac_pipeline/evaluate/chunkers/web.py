@@ -14,6 +14,7 @@ from drac_pipeline.evaluate.chunkers.protocol import Chunker, NotApplicable, Pie
 from drac_pipeline.evaluate.corpus import CorpusDocument, plain_stem
 from drac_pipeline.parse import parse_markdown
 from drac_pipeline.plan import complete, plan_local
+from drac_pipeline.plan.policy import policy_of
 from drac_pipeline.section import sections
 from drac_pipeline.web import convert_web
 
@@ -46,16 +47,18 @@ class Wrac(Chunker):
         converted = convert_web(self._page(document), "html", config.convert)
         elements = parse_markdown(converted.markdown, converted.spans)
         cut = sections(elements, config.section)
+        policy, counter = policy_of(config, document.key)
         if (self.planner or config.plan.planner) == "model":
             from drac_pipeline.llm.open import STATE_FOLDER, open_service
             from drac_pipeline.plan.llm import plan_by_model
 
             model = config.model.plan_model or config.model.model
             service = open_service(config.model, document.home.path / STATE_FOLDER, "evaluate", model)
-            planned, _ = plan_by_model(document.key, elements, cut, config, service)
+            config = config.model_copy(update={"plan": policy})
+            planned, _ = plan_by_model(document.key, elements, cut, config, service, counter)
         else:
-            planned = plan_local(document.key, elements, cut, config.plan)
-        plan = complete(elements, planned, config.plan)
+            planned = plan_local(document.key, elements, cut, policy, counter)
+        plan = complete(elements, planned, policy, counter)
         chunks = assemble(document.key, document.fingerprint, elements, plan)
         return [Piece(c.text, c.breadcrumb) for c in chunks]
 

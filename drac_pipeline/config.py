@@ -217,9 +217,10 @@ class PlanPolicy(_Settings):
 
 
 class PlanOverride(PlanPolicy):
-    """Other settings for documents whose key matches; what it does not set stays as it is."""
+    """Other settings for the documents whose key matches the glob `match`, written as in [source]: any of
+    those above but `planner`. What it does not set stays as it is; of several that match, the last counts"""
 
-    match: str = Field(description="glob on the document key, as in [source]")
+    match: str
 
     @model_serializer(mode="wrap")
     def _only_what_is_set(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -230,7 +231,7 @@ class PlanConfig(PlanPolicy):
     """Sections to chunk plans."""
 
     planner: Literal["local", "model"] = "local"
-    override: list[PlanOverride] = Field(default=[], description="of several that match, the last one counts")
+    override: list[PlanOverride] = []
 
     @field_validator("override")
     @classmethod

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
 from drac_pipeline.model.chunk import Chunk
 from drac_pipeline.model.element import Element, ElementKind
 from drac_pipeline.model.plan import ChunkPlan, PlannedChunk
+from drac_pipeline.title import document_title, name_of, root_heading, says
 
 _KEY_DIGITS = 16
 
@@ -23,18 +25,27 @@ def assemble(
     A text is the chain of headings as Markdown heading lines, a blank line, and the body's
     elements byte for byte with blank lines between, items of one list with single line
     breaks, parts of one text with a blank (of code with a line break). Error markers never
-    become text. `chunk_id` is `<16 hex>-<ordinal, 4 digits>`, the hex digits being of the
-    SHA-256 of document key and version.
+    become text. Where no heading stands above all others and those of the chunk do not say what
+    the document is, its name is the first line.
+
+    `chunk_id` is `<16 hex>-<ordinal, 4 digits>`, the hex digits being of the SHA-256 of document
+    key and version.
     """
     by_id = {e.id: e for e in elements if e.kind is not ElementKind.ERROR}
     prefix = hashlib.sha256(f"{document_key}\0{document_version}".encode()).hexdigest()[:_KEY_DIGITS]
     chunks: list[Chunk] = []
+    title = document_title(document_key, elements)
+    root = root_heading(elements)
+    name = root.text if root else name_of(document_key)
     for planned in plan.chunks:
         body = [by_id[i] for i in planned.body_ids if i in by_id]
         if not body:
             continue
         top = [by_id[i] for i in planned.heading_ids if i in by_id]
-        chunks.append(_chunk(document_key, document_version, prefix, len(chunks), planned, top, body))
+        said = says([e.text for e in (*top, *body) if e.kind is ElementKind.HEADING], title)
+        own = "" if said else title
+        chunk = _chunk(document_key, document_version, prefix, len(chunks), planned, top, body, own)
+        chunks.append(chunk if chunk.breadcrumb else replace(chunk, breadcrumb=name))
     return chunks
 
 
@@ -46,8 +57,10 @@ def _chunk(
     planned: PlannedChunk,
     top: list[Element],
     body: list[Element],
+    title: str,
 ) -> Chunk:
-    text = _text(top, body)
+    text = _text(title, top, body)
+    headings = tuple(h.text for h in top)
     content = [e for e in body if e.is_content] or body
     pages = [e.page_start for e in content if e.page_start] + [e.page_end for e in content if e.page_end]
     return Chunk(
@@ -56,8 +69,9 @@ def _chunk(
         chunk_id=f"{prefix}-{ordinal:04d}",
         ordinal=ordinal,
         text=text,
-        breadcrumb=" > ".join(h.text for h in top),
-        headings=tuple(h.text for h in top),
+        title=title,
+        breadcrumb=" > ".join((title, *headings) if title else headings),
+        headings=headings,
         heading_ids=tuple(h.id for h in top),
         element_ids=tuple(e.id for e in body),
         page_start=min(pages, default=0),
@@ -69,8 +83,9 @@ def _chunk(
     )
 
 
-def _text(top: list[Element], body: list[Element]) -> str:
-    parts = ["\n".join(_line(h) for h in top)] if top else []
+def _text(title: str, top: list[Element], body: list[Element]) -> str:
+    head = [*([title] if title else []), *(_line(h) for h in top)]
+    parts = ["\n".join(head)] if head else []
     above: Element | None = None
     for e in body:
         line = _line(e) if e.kind is ElementKind.HEADING else e.text
@@ -134,10 +149,10 @@ def verify_verbatim(
 ) -> VerbatimReport:
     """Reads every chunk's text back with the elements in hand.
 
-    The text has to be the named headings, then the named elements, each in full and in
-    order, with nothing but line breaks between (a blank between parts of one text) and nothing
-    after; size and hash must agree, and all chunks together must hold every content element once,
-    but those `left_out` by the plan. Shares no code with `assemble`.
+    The text has to be the title, if there is one, the named headings, then the named elements,
+    each in full and in order, with nothing but line breaks between (a blank between parts of one
+    text) and nothing after; size and hash must agree, and all chunks together must hold every
+    content element once, but those `left_out` by the plan. Shares no code with `assemble`.
     """
     by_id = {e.id: e for e in elements}
     report = VerbatimReport(n_chunks=len(chunks))
@@ -154,8 +169,13 @@ def verify_verbatim(
 
 
 def _first_problem(chunk: Chunk, by_id: dict[str, Element]) -> VerbatimProblem | None:
-    position = 0
-    last = ""  # what the element before was: "#" on top, the list's group, "." for any other
+    if not chunk.text.startswith(chunk.title):
+        return _problem(chunk, 0, chunk.title)
+    if chunk.title not in " ".join(chunk.document_key.replace("_", " ").split()):
+        return _problem(chunk, 0, "(a title made of the document key)")
+    position = len(chunk.title)
+    # what the element before was: "#" on top, the list's group, "." for any other
+    last = "#" if chunk.title else ""
     end, number = -1, -1  # where the element before ends in the Markdown, and its place in the document
     for k, i in enumerate((*chunk.heading_ids, *chunk.element_ids)):
         element = by_id.get(i)
@@ -170,7 +190,7 @@ def _first_problem(chunk: Chunk, by_id: dict[str, Element]) -> VerbatimProblem |
         if element.part and number == element.ordinal - 1:
             code = element.kind is ElementKind.CODE
             expected = ("" if element.start == end else "\n" if code else " ") + expected
-        elif k:
+        elif k or chunk.title:
             expected = ("\n" if here == last != "." else "\n\n") + expected
         if not chunk.text.startswith(expected, position):
             return _problem(chunk, position, expected)

@@ -81,14 +81,14 @@ def test_ids_tell_documents_versions_and_places_apart():
     assert len({c.chunk_id for c in chunks + others}) == 6
 
 
-def test_no_headings_no_breadcrumb_and_error_text_never():
+def test_a_chunk_without_headings_has_the_title_as_breadcrumb_and_error_text_never():
     plan = ChunkPlan(
         document_key="d",
         planner="test",
         chunks=[PlannedChunk(body_ids=["e1"]), PlannedChunk(body_ids=["p1", "nonsense"])],
     )
     (chunk,) = assemble("d", "v", ELEMENTS, plan)
-    assert (chunk.text, chunk.breadcrumb, chunk.ordinal) == ("Intro  with  two blanks.", "", 0)
+    assert (chunk.text, chunk.breadcrumb, chunk.ordinal) == ("Intro  with  two blanks.", "Manual", 0)
 
 
 def test_boxes_of_the_body_come_along():
@@ -195,3 +195,35 @@ def test_parts_of_a_text_are_joined_as_they_were(text):
     chunks = assemble("d", "v", elements, apart)
     assert [c.text for c in chunks] == [f"# T\n\n{e.text}" for e in elements[1:]]
     assert verify_verbatim(elements, chunks).ok
+
+
+def test_without_a_heading_over_all_others_a_chunk_says_what_its_document_is():
+    elements = parse_markdown("# 1 Safety\n\ngoggles\n\n# 2 Pump Guide\n\nuse\n\n# 3 Care\n\nclean")
+    plan = ChunkPlan(
+        document_key="x/Pump Guide.pdf",
+        planner="test",
+        chunks=[
+            PlannedChunk(heading_ids=["h1"], body_ids=["p1"]),
+            PlannedChunk(heading_ids=["h2"], body_ids=["p2"]),
+            PlannedChunk(body_ids=["h3", "p3"]),
+        ],
+    )
+    chunks = assemble("x/Pump Guide.pdf", "v", elements, plan)
+    assert [c.text for c in chunks] == [
+        "Pump Guide\n# 1 Safety\n\ngoggles",
+        "# 2 Pump Guide\n\nuse",
+        "Pump Guide\n\n# 3 Care\n\nclean",
+    ]
+    assert [c.breadcrumb for c in chunks] == ["Pump Guide > 1 Safety", "2 Pump Guide", "Pump Guide"]
+    assert verify_verbatim(elements, chunks).ok
+    other = replace(chunks[0], title="Pump Tool", text=chunks[0].text.replace("Guide", "Tool"))
+    assert not verify_verbatim(elements, [other, *chunks[1:]]).ok
+    assert not verify_verbatim(elements, [replace(chunks[0], title=""), *chunks[1:]]).ok
+
+
+def test_what_stands_before_the_title_has_it_as_breadcrumb():
+    elements = parse_markdown("Letterhead\n\n# Complaint\n\ntext")
+    plan = ChunkPlan(document_key="s.pdf", planner="t", chunks=[PlannedChunk(body_ids=["p1", "h1", "p2"])])
+    (chunk,) = assemble("s.pdf", "v", elements, plan)
+    assert (chunk.breadcrumb, chunk.title) == ("Complaint", "")
+    assert chunk.text.startswith("Letterhead")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from drac_pipeline.model.box import Box
 from drac_pipeline.model.element import BOX_TYPE
 
-CHUNK_SCHEMA_VERSION = 1
+CHUNK_SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,9 @@ class Chunk:
     """One retrieval unit.
 
     chunk_id      from document key, document version and ordinal: equal text never collides
-    text          ancestor headings as Markdown headings, a blank line, then the body elements
-    breadcrumb    the ancestor headings as `A > B > C`
+    title         the document's name where no heading of the chunk says it, else ""
+    text          title, ancestor headings as Markdown headings, a blank line, then the body elements
+    breadcrumb    title and ancestor headings as `A > B > C`; the title of the document if there is neither
     headings      the same as a list of texts, outermost first
     element_ids   the body's elements in order, headings within the body included
     heading_ids   the headings on top, outermost first
@@ -43,6 +44,7 @@ class Chunk:
     content_hash: str
     origin: str = "planned"
     boxes: tuple[Box, ...] = ()
+    title: str = ""
 
 
 CHUNK_SCHEMA = pa.schema(
@@ -62,6 +64,7 @@ CHUNK_SCHEMA = pa.schema(
         ("content_hash", pa.string()),
         ("origin", pa.string()),
         ("boxes", pa.list_(BOX_TYPE)),
+        ("title", pa.string()),
     ],
     metadata={"drac_schema": f"chunks/{CHUNK_SCHEMA_VERSION}"},
 )

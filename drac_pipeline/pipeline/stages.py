@@ -434,7 +434,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "chunk_plan",
         ("elements",),
-        3,
+        4,
         _plan_settings,
         _chunk_plan,
         "Chunks as lists of element ids; every content element in exactly one.",
@@ -443,7 +443,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "chunks",
         (SOURCE, "elements", "chunk_plan"),
-        2,
+        3,
         lambda _: (),
         _chunks,
         "Chunks rebuilt from the verbatim elements, with ancestor headings and breadcrumb.",

@@ -14,6 +14,7 @@ from drac_pipeline.model.plan import ChunkPlan, PlannedChunk
 from drac_pipeline.plan.local import plan_items
 from drac_pipeline.plan.outline import bare_headings, chunk_of
 from drac_pipeline.plan.size import TokenCounter, sizes_of
+from drac_pipeline.title import document_title
 
 _NAMED = 8  # ids a warning names
 
@@ -153,7 +154,7 @@ def complete(
         return plan
     elements = [e for e in elements if e.id not in out]
     policy = config or PlanConfig()
-    sizes = sizes_of(policy, counter)
+    sizes = sizes_of(policy, counter, document_title(plan.document_key, elements))
     by_id = {e.id: e for e in elements}
     bare = bare_headings(elements)
     taken: set[str] = set()

@@ -25,6 +25,7 @@ from drac_pipeline.plan.local import plan_items
 from drac_pipeline.plan.outline import bare_headings, chunk_of, items_of
 from drac_pipeline.plan.reply import Plan, Unusable, read_plan
 from drac_pipeline.plan.size import Sizes, TokenCounter, sizes_of
+from drac_pipeline.title import document_title
 
 STAGE = "chunk_plan"
 RESULTS = "sections"
@@ -100,7 +101,7 @@ def plan_by_model(
     staying = [e for e in elements if e.id not in out]
     items = {e.id for e in items_of(staying)} | set(out)
     bare = bare_headings(staying)
-    sizes = sizes_of(config.plan, counter)
+    sizes = sizes_of(config.plan, counter, document_title(document, elements))
     headings = sizes.headings(elements)
     chunks: list[PlannedChunk] = []
     for section, (plan, who, notes) in zip(sections, done, strict=True):

@@ -12,6 +12,7 @@ from drac_pipeline.plan.blocks import blocks
 from drac_pipeline.plan.outline import chunk_of, items_of
 from drac_pipeline.plan.pack import pack
 from drac_pipeline.plan.size import Sizes, TokenCounter, sizes_of
+from drac_pipeline.title import document_title
 
 PLANNER = "local"
 
@@ -30,7 +31,7 @@ def plan_local(
     is needed where the policy counts tokens.
     """
     policy = config or PlanConfig()
-    sizes = sizes_of(policy, counter)
+    sizes = sizes_of(policy, counter, document_title(document_key, elements))
     by_id = {e.id: e for e in items_of(elements)}
     headings = sizes.headings(elements)
     chunks: list[PlannedChunk] = []

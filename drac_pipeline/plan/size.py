@@ -48,17 +48,20 @@ class Sizes:
         return {e.id: self.of([e]) for e in elements if e.kind is ElementKind.HEADING}
 
 
-def sizes_of(policy: PlanPolicy, counter: TokenCounter | None = None) -> Sizes:
-    """The sizes that a policy asks for. Raises ConfigError for tokens without a counter."""
+def sizes_of(policy: PlanPolicy, counter: TokenCounter | None = None, title: str = "") -> Sizes:
+    """The sizes that a policy asks for, less what the document's title takes of every chunk.
+    Raises ConfigError for tokens without a counter."""
     if policy.size_unit == "characters":
-        return Sizes(policy.target_chars, policy.max_chars)
+        taken = len(title) + _BLOCK_GAP if title else 0
+        return Sizes(max(1, policy.target_chars - taken), max(1, policy.max_chars - taken))
     if counter is None:
         raise ConfigError("plan.size_unit = tokens: there is no embedder to count them")
-    added = counter.count("")
+    added = counter.count("")  # what the model adds to every text
+    taken = counter.count(title)
     hard = min(policy.max_tokens, counter.max_tokens) if policy.max_tokens else counter.max_tokens
     return Sizes(
-        target=max(1, policy.target_tokens - added),
-        hard=max(1, hard - added),
+        target=max(1, policy.target_tokens - taken),
+        hard=max(1, hard - taken),
         count=lambda text: counter.count(text) - added,
         gaps=False,
     )

@@ -187,6 +187,16 @@ def test_sizes_count_the_tokens_of_the_embedder():
         plan_local("d", elements, sections(elements), policy)
 
 
+def test_the_name_of_a_document_without_title_counts_too():
+    markdown = "".join(f"# {k}\n\n" + prose(250) for k in range(20))
+    key = "A very long name of a document, so that it matters for the sizes of its chunks.pdf"
+    elements = parse_markdown(markdown)
+    plan = plan_local(key, elements, sections(elements), SMALL)
+    chunks = assemble(key, "v", elements, plan)
+    assert all(c.text.startswith("A very long name") for c in chunks)
+    assert max(c.n_chars for c in chunks) <= 600
+
+
 def test_error_markers_are_in_no_plan():
     _, plan = planned("one\n\n<!-- drac:error pages=2 -->\n\ntwo")
     assert pairs(plan) == [("", "p1 p2")]

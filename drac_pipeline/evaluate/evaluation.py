@@ -80,11 +80,14 @@ def evaluate(
     out = Evaluation([], empty)
 
     def compared(
-        members: Sequence[ChunkSet], asked: Sequence[Question], documents: list[str] | None
+        members: Sequence[ChunkSet],
+        asked: Sequence[Question],
+        documents: list[str] | None = None,
+        confined: str = "",
     ) -> Comparison:
         results: dict[str, dict[str, list[QuestionResult]]] = {}
         for s in members:
-            phase = f"Judging, {s.name}" + (f", on {len(documents)} documents" if documents else "")
+            phase = f"Judging, {s.name}" + (f", on the documents of {confined}" if confined else "")
             on_step(phase, len(asked), "")
             try:
                 results[s.name] = score(
@@ -105,7 +108,7 @@ def evaluate(
         return Comparison(judged, order, results, reference, documents)
 
     if whole:
-        out.comparisons.append(compared(whole, questions, None))
+        out.comparisons.append(compared(whole, questions))
     for has, members in _alike(partial):
         asked = _about(questions, has)
         who = " and ".join(s.name for s in members)
@@ -115,7 +118,7 @@ def evaluate(
             )
             continue
         rivals = [part for s in whole if (part := s.only(has)).texts]
-        joined = compared([*members, *rivals], asked, sorted(has))
+        joined = compared([*members, *rivals], asked, sorted(has), who)
         joined.confined_by = [s.name for s in members]
         out.comparisons.append(joined)
     if not out.comparisons:

@@ -81,6 +81,12 @@ class NormalizeConfig(_Settings):
         default="refuse",
         description="a PDF that was cut off and lost content: an error, or taken for what is left of it",
     )
+    print_max_chars: int = Field(
+        default=1_500_000,
+        ge=0,
+        description="of a web page, text or message with more markup only the beginning is printed, for"
+        " showing: its text is read whole; 0: no limit",
+    )
     passwords: list[SecretStr] = Field(default=[], description="tried on encrypted documents, in order")
     office_command: str = Field(default="soffice", description="LibreOffice: a name on PATH or a path")
     browser_command: str = Field(

@@ -23,12 +23,13 @@ DIRECT_FORMATS: frozenset[str] = WEB_FORMATS | SHEET_FORMATS
 
 @dataclass(frozen=True, slots=True)
 class Convertible:
-    """A normalized document: its PDF, and its own file (`original`) of format `format` where that
-    is one to be read."""
+    """A normalized document: its PDF (which shows all of it if `whole`), and its own file
+    (`original`) of format `format` where that is one to be read."""
 
     pdf: Path
     format: str
     original: Path | None = None
+    whole: bool = True
 
 
 def reads_own_file(document: Convertible, config: ConvertConfig) -> bool:

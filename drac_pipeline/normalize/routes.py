@@ -37,6 +37,7 @@ from drac_pipeline.normalize.markup import csv_page, csv_rows, markdown_page, te
 from drac_pipeline.normalize.office import office_converter
 from drac_pipeline.normalize.pdf import REPAIR, UNLOCK, decrypt_pdf, probe_pdf
 from drac_pipeline.normalize.policies import Prepared, prepare_office
+from drac_pipeline.normalize.print_part import beginning
 from drac_pipeline.normalize.sanitize import sanitize_html
 from drac_pipeline.normalize.table_book import write_book
 from drac_pipeline.normalize.unlock import unlock_office
@@ -68,7 +69,8 @@ class Normalized(BaseModel):
     `pdf` lies in the working folder; `format` is what the bytes are; `tool` names the
     program and version that made the PDF; `taken` and `left_out` say what a policy
     let in or kept out. `own` is the file to read where that is not the source itself:
-    decrypted, changes resolved, in the format `own_format`.
+    decrypted, changes resolved, in the format `own_format`. `whole` is False where the PDF
+    does not show all of the document.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -83,6 +85,7 @@ class Normalized(BaseModel):
     left_out: list[str] = Field(default_factory=list)
     own: Path | None = None
     own_format: str = ""
+    whole: bool = True
 
 
 def normalize(document: SourceDocument, workdir: Path, config: NormalizeConfig) -> Normalized:
@@ -325,8 +328,12 @@ def print_page(
         shutil.rmtree(out, ignore_errors=True)
         notes = [*notes, f"{missing.cause}: printed by LibreOffice, which lays pages out more plainly"]
         return _made(target, kind, "libreoffice", converter.version, notes)
+    html, share = beginning(html, config.print_max_chars)
+    if share < 1:
+        notes = [*notes, f"only its beginning is printed ({share:.0%}): see normalize.print_max_chars"]
     print_html(browser, html, target, config)
-    return _made(target, kind, "browser", browser_version(browser), notes)
+    made = _made(target, kind, "browser", browser_version(browser), notes)
+    return made.model_copy(update={"whole": share == 1})
 
 
 def _decode(source: Path) -> Decoded:

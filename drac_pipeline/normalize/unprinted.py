@@ -22,5 +22,6 @@ def unprinted(target: Path, format: str, reason: str) -> Normalized:
         route="browser",
         pages=1,
         tool="none",
+        whole=False,
         warnings=[f"not printed, only its text is taken in: {reason}"],
     )

@@ -126,7 +126,7 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
     work.mkdir()
     try:
         done = normalize(ctx.document, work, ctx.config.normalize)
-    except (StageTimeout, MissingTool, DocumentTooLarge) as e:
+    except (StageTimeout, MissingTool, DocumentTooLarge, ConversionFailed) as e:
         # the text does not come from the print, so a print that fails costs the pictures only
         found = sniff(ctx.document.path).format
         own = found in DIRECT_FORMATS and ctx.document.size <= ctx.config.normalize.max_bytes
@@ -151,6 +151,7 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
         "tool": done.tool,
         "taken_in": done.taken,
         "left_out": done.left_out,
+        "whole": done.whole,
         "read_as": done.own_format or (done.format if done.format in DIRECT_FORMATS else ""),
     }
     (ctx.out / NORMALIZED_FILE).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -192,6 +193,12 @@ def _markdown(ctx: StageContext) -> StageOutput:
 
         by_pages = model = model_pages(ctx)
     document = read_convertible(ctx.read)
+    if not document.whole and not reads_own_file(document, ctx.config.convert):
+        raise ConversionFailed(
+            "its PDF does not show all of it, and the settings have it read from there",
+            remedy="Set normalize.print_max_chars = 0, or have it read from its own file (convert.html_route,"
+            " convert.sheet_route).",
+        )
     converted = convert_document(document, ctx.config.convert, by_pages)
     report = converted.report
     report.web_page = document.format == WEB_PAGE
@@ -371,6 +378,7 @@ def read_convertible(read: Callable[[str, str], Path]) -> Convertible:
         pdf=read("normalized_pdf", PDF_FILE),
         format=about["read_as"] or about["format"],
         original=read("normalized_pdf", ORIGINAL_FILE) if about["read_as"] else None,
+        whole=about.get("whole", True),
     )
 
 

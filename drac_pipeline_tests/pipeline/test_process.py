@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drac_pipeline.config import DracConfig, NormalizeConfig, PlanConfig, RenderConfig
+from drac_pipeline.config import ConvertConfig, DracConfig, NormalizeConfig, PlanConfig, RenderConfig
 from drac_pipeline.errors import DracError
 from drac_pipeline.pipeline import (
     STAGES,
@@ -227,6 +227,27 @@ def test_a_web_page_that_cannot_be_printed_is_read_all_the_same(home, tmp_path):
         in manifest.stages["normalized_pdf"].warnings[0]
     )
     assert "The gate opens at seven." in home.store.path("page.html", "markdown", "document.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"print_max_chars": 300}, {"browser_command": "none", "office_command": "none"}]
+)
+def test_a_print_that_does_not_show_all_is_never_read(home, tmp_path, settings):
+    root = tmp_path / "web"
+    root.mkdir()
+    (root / "page.html").write_text(
+        "<h1>Hours</h1>" + "<p>The gate opens at seven.</p>" * 50 + "<p>The end.</p>"
+    )
+    config = DracConfig(normalize=NormalizeConfig(**settings))
+    work(home, root, config)
+    assert process(home, "page.html", config).failure is None
+    made = home.store.manifest("page.html")
+    assert "print" in made.stages["normalized_pdf"].warnings[0]
+    assert "The end." in home.store.path("page.html", "markdown", "document.md").read_text()
+    by_print = config.model_copy(update={"convert": ConvertConfig(html_route="pdf")})
+    failure = process(home, "page.html", by_print).failure
+    assert failure is not None and failure.stage == "markdown"
+    assert "does not show all" in failure.cause and "print_max_chars" in failure.remedy
 
 
 def test_a_stage_without_its_input_says_what_is_missing(home, corpus):

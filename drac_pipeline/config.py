@@ -6,6 +6,7 @@ so that a change re-runs exactly the stages it affects.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ import re
 import tomllib
 import unicodedata
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -540,5 +541,20 @@ def load_config(home: Path) -> DracConfig:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path}: not valid TOML: {e}") from e
     except ValidationError as e:
-        lines = [f"  {'.'.join(map(str, x['loc']))}: {x['msg']}" for x in e.errors()]
+        lines = [f"  {'.'.join(map(str, x['loc']))}: {_told(x)}" for x in e.errors()]
         raise ConfigError(f"{path}: settings are wrong:\n" + "\n".join(lines)) from e
+
+
+def _told(error: Any) -> str:
+    """What is wrong with a setting; for a key that there is none, the nearest one or where it belongs."""
+    if error["type"] != "extra_forbidden":
+        return error["msg"]
+    *above, key = map(str, error["loc"])
+    sections = {n: list(f.default.__class__.model_fields) for n, f in DracConfig.model_fields.items()}
+    known = sections.get(above[0], []) if above else list(sections)
+    if near := difflib.get_close_matches(key, known, n=1, cutoff=0.6):
+        return f"there is no such setting; did you mean {'.'.join([*above, near[0]])}?"
+    if owners := [n for n, keys in sections.items() if key in keys]:
+        return f"there is no such setting here; it belongs into [{owners[0]}]"
+    place = f"[{above[0]}]" if above else CONFIG_FILE
+    return f"there is no such setting; {place} may have {', '.join(known)}"

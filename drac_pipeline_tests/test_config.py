@@ -38,6 +38,10 @@ def test_settings_are_read(tmp_path: Path) -> None:
         ("[[plan.override]]\ntarget_chars = 300\n", "plan.override.0.match"),
         ("[[plan.override]]\nmatch = 'a'\nplanner = 'model'\n", "plan.override.0.planner"),
         ("[[plan.override]]\nmatch = '[z-a]'\n", "is no glob"),
+        ("[plan]\ntarget_char = 700\n", r"plan\.target_char: .*did you mean plan\.target_chars\?"),
+        ("[converter]\n", "did you mean convert\\?"),
+        ("[normalize]\nocr = false\n", r"it belongs into \[convert\]"),
+        ("[render]\ncolour = 1\n", r"\[render\] may have dpi, max_side"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, words: str) -> None:

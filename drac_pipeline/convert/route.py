@@ -6,11 +6,12 @@ a workbook, Markdown, a text document, slides) are read from it, and their PDF i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from drac_pipeline.config import ConvertConfig
+from drac_pipeline.config import ConvertConfig, NormalizeConfig
 from drac_pipeline.convert.local.document import convert_pdf
 from drac_pipeline.model import Converted
 from drac_pipeline.office import OWN_FORMATS, convert_office, with_missing
@@ -24,12 +25,14 @@ DIRECT_FORMATS: frozenset[str] = WEB_FORMATS | SHEET_FORMATS
 @dataclass(frozen=True, slots=True)
 class Convertible:
     """A normalized document: its PDF (which shows all of it if `whole`), and its own file
-    (`original`) of format `format` where that is one to be read."""
+    (`original`) of format `format` where that is one to be read. `tools` says which programs may be
+    started for it, and their limits."""
 
     pdf: Path
     format: str
     original: Path | None = None
     whole: bool = True
+    tools: NormalizeConfig = field(default_factory=NormalizeConfig)
 
 
 def reads_own_file(document: Convertible, config: ConvertConfig) -> bool:
@@ -58,5 +61,6 @@ def convert_document(
     if document.format in WEB_FORMATS:
         return convert_web(own.read_bytes(), document.format, config)
     if document.format in SHEET_FORMATS:
-        return convert_sheets(own, document.format, config, lambda: by_pages(document.pdf, config))
+        pages = functools.partial(by_pages, document.pdf, config) if document.whole else None
+        return convert_sheets(own, document.format, config, pages, document.tools)
     return convert_office(own, document.format, document.pdf, config, lambda: by_pages(document.pdf, config))

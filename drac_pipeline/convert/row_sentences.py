@@ -33,6 +33,16 @@ def label_of(path: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
+def unsaid(header: Sequence[Sequence[str]], sentences: Sequence[str]) -> str:
+    """The header texts that no row's sentence holds, as their columns have no value in any row; ""
+    where all are said. They are content all the same: what a form asks for, what a list leaves open."""
+    lost = []
+    for text in dict.fromkeys(label_of([h]) for path in header for h in path):
+        if text and not any(text in s for s in sentences):
+            lost.append(text)
+    return "; ".join(lost)
+
+
 def row_sentence(header: Sequence[Sequence[str]], cells: Sequence[str], section: str = "") -> str:
     """The sentence of one body row; "" where every cell is empty.
 

@@ -36,7 +36,8 @@ def images_to_pdf(source: Path, target: Path, *, max_pixels: int) -> list[str]:
     except Image.DecompressionBombError as e:
         raise _too_large(str(e)) from e
     except Exception as e:  # decoders raise whatever the bytes provoke
-        cause = f"the image does not decode ({type(e).__name__}: {e})"[:300]
+        told = str(e).replace(f" {str(source)!r}", "")
+        cause = f"the image does not decode ({type(e).__name__}: {told})"[:300]
         raise CorruptDocument(cause, remedy="Export the image again.") from e
 
 

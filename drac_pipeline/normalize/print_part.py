@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lxml import etree, html
+import lxml.etree as etree
+from lxml import html
 
 _ELEMENT = 25  # characters that an element costs as much as
 

@@ -41,6 +41,7 @@ from drac_pipeline.normalize.print_part import beginning
 from drac_pipeline.normalize.sanitize import sanitize_html
 from drac_pipeline.normalize.table_book import write_book
 from drac_pipeline.normalize.unlock import unlock_office
+from drac_pipeline.normalize.unlock_odf import unlock_odf
 
 NORMALIZE_VERSION = 2
 STAGE = "normalize"
@@ -49,6 +50,7 @@ Route = Literal["pass-through", "libreoffice", "image", "browser"]
 
 _SUFFIX = {"jpeg": "jpg", "text": "txt", "markdown": "md", "fodf": "xml"}
 _ZIPPED = frozenset({"docx", "pptx", "xlsx", "xlsb", "odt", "ods", "odp", "odg", "epub"})
+_ODF = frozenset({"odt", "ods", "odp", "odg"})
 _MAX_TEXT_BYTES = 50_000_000
 _LONG_TABLE_CELLS = 10_000  # a browser takes half a minute and a gigabyte for five times as many
 _REMEDIES = {
@@ -218,8 +220,6 @@ def _by_office(
     source: Path, found: DetectedFormat, target: Path, workdir: Path, config: NormalizeConfig
 ) -> Normalized:
     kind = found.format
-    if found.encrypted and kind in ("odt", "ods", "odp", "odg"):
-        raise EncryptedDocument(f"{kind}: a password is needed", remedy=UNLOCK)
     converter = office_converter(config)
     out = workdir / "office"
     out.mkdir(exist_ok=True)
@@ -227,12 +227,14 @@ def _by_office(
     locked = found.encrypted
     if locked:
         opened = workdir / "unlocked"
-        if unlock_office(source, opened, _passwords(config)):
+        if _unlock(source, kind, opened, config):
             found = sniff(opened)
             kind, source, locked = found.format, _named(opened, found.format), False
             notes.append("opened with a password")
             if kind in _ZIPPED:
                 check_zip(source, config.max_unpacked_bytes)
+        elif kind in _ODF:
+            raise _locked(kind, config)
     prepared = Prepared(source) if locked else prepare_office(source, kind, out, config, converter)
     try:
         # Legacy files that are only protected against changes are encrypted with a
@@ -240,7 +242,7 @@ def _by_office(
         result = converter.convert(prepared.path, out, retry=not locked)
     except (CorruptDocument, StageTimeout) as e:
         if locked:
-            raise EncryptedDocument(f"{kind}: a password is needed", remedy=UNLOCK) from e
+            raise _locked(kind, config) from e
         raise
     result.replace(target)
     own: Path | None = None
@@ -259,6 +261,17 @@ def _by_office(
             "own_format": own_format if own else "",
         }
     )
+
+
+def _unlock(source: Path, kind: str, opened: Path, config: NormalizeConfig) -> bool:
+    if kind in _ODF:
+        return unlock_odf(source, opened, _passwords(config), config.max_unpacked_bytes)
+    return unlock_office(source, opened, _passwords(config))
+
+
+def _locked(kind: str, config: NormalizeConfig) -> EncryptedDocument:
+    tried = "none of the configured passwords opens it" if config.passwords else "a password is needed"
+    return EncryptedDocument(f"{kind}: {tried}", remedy=UNLOCK)
 
 
 def _named(path: Path, kind: str) -> Path:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,7 @@ def _markdown(ctx: StageContext) -> StageOutput:
         from drac_pipeline.pipeline.by_model import model_pages
 
         by_pages = model = model_pages(ctx)
-    document = read_convertible(ctx.read)
+    document = replace(read_convertible(ctx.read), tools=ctx.config.normalize)
     if not document.whole and not reads_own_file(document, ctx.config.convert):
         raise ConversionFailed(
             "its PDF does not show all of it, and the settings have it read from there",

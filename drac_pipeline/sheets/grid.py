@@ -93,6 +93,7 @@ class RawSheet:
     texts: list[str] = field(default_factory=list)  # text boxes
     header_rows: int = 0  # rows 1..n are repeated or frozen on top
     uncalculated: list[tuple[int, int]] = field(default_factory=list)  # formulas without a value
+    lost_texts: int = 0  # cells whose text the file refers to and has not
 
 
 @dataclass(slots=True)

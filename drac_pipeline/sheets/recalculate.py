@@ -14,7 +14,7 @@ from drac_pipeline.sheets.grid import Cell, RawSheet, Row
 from drac_pipeline.sheets.xlsx import read_xlsx
 
 
-def fill_in(path: Path, sheets: list[RawSheet], max_cells: int) -> str:
+def fill_in(path: Path, sheets: list[RawSheet], max_cells: int, tools: NormalizeConfig) -> str:
     """Give the formulas of `sheets` their values; says why where that was not possible."""
     try:
         with tempfile.TemporaryDirectory(prefix="drac-sheets-") as folder:
@@ -22,7 +22,7 @@ def fill_in(path: Path, sheets: list[RawSheet], max_cells: int) -> str:
             if source.suffix not in (".xlsx", ".xlsm", ".ods"):
                 source = source.with_suffix(".xlsx")
             source.write_bytes(path.read_bytes())
-            result = office_converter(NormalizeConfig()).convert(
+            result = office_converter(tools).convert(
                 source, Path(folder) / "out", to="xlsx:Calc MS Excel 2007 XML"
             )
             calculated = {s.name: s for s in read_xlsx(result, max_cells, hidden_sheets=True)}

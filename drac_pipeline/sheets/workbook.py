@@ -21,23 +21,27 @@ VERSION = "1"
 _OLE = b"\xd0\xcf\x11\xe0"
 
 
-def convert_workbook(path: Path, format: str, config: ConvertConfig) -> Converted:
+def convert_workbook(
+    path: Path, format: str, config: ConvertConfig, tools: NormalizeConfig | None = None
+) -> Converted:
     """The visible sheets of a workbook, with spans and tables; what was left out is in the report.
 
-    Raises a DocumentError where the file cannot be read or holds nothing to see.
+    `tools`: with which programs formulas are calculated. Raises a DocumentError where the file cannot
+    be read, EmptyDocument where it holds nothing to see.
     """
+    tools = tools or NormalizeConfig()
     writer = SheetWriter()
     report = ConversionReport(converter=f"sheets {VERSION}")
     # sheets are written as they are read, unless formulas have to be calculated first
     waiting: list[RawSheet] = []
-    for raw in _read(path, format, config):
+    for raw in _read(path, format, config, tools):
         if raw.hidden and not config.hidden_sheets:
             _drop(report, raw.name, "hidden sheet")
         elif waiting or raw.uncalculated:
             waiting.append(raw)
         else:
             add_sheet(writer, raw, report, config)
-    why = fill_in(path, waiting, config.sheet_max_cells) if waiting else ""
+    why = fill_in(path, waiting, config.sheet_max_cells, tools) if waiting else ""
     for raw in waiting:
         add_sheet(writer, raw, report, config, uncalculated=why)
     return _finished(writer, report)
@@ -54,16 +58,16 @@ def convert_csv(data: bytes, config: ConvertConfig) -> Converted:
     return _finished(writer, report)
 
 
-def _read(path: Path, format: str, config: ConvertConfig) -> Iterator[RawSheet]:
+def _read(path: Path, format: str, config: ConvertConfig, tools: NormalizeConfig) -> Iterator[RawSheet]:
     match format:
         case "ods":
-            check_zip(path, NormalizeConfig().max_unpacked_bytes)
+            check_zip(path, tools.max_unpacked_bytes)
             return iter(read_ods(path, config.sheet_max_cells))
         case "xls":
             return read_xls(path, config.sheet_max_cells, hidden_sheets=config.hidden_sheets)
         case "xlsx":
             _refuse_encrypted(path)
-            check_zip(path, NormalizeConfig().max_unpacked_bytes)
+            check_zip(path, tools.max_unpacked_bytes)
             return read_xlsx(path, config.sheet_max_cells, hidden_sheets=config.hidden_sheets)
         case _:
             raise UnsupportedDocument(f"{format} is no workbook that can be read by its cells")
@@ -102,6 +106,9 @@ def add_sheet(
             f"sheet {raw.name}: {len(raw.uncalculated):,} formulas have no stored value and are empty here"
             f" ({uncalculated or 'not calculated'}); open the file in the program that made it and save it"
         )
+    if raw.lost_texts:
+        lost = f"{raw.lost_texts:,} cells refer to texts that are not there"
+        report.warnings.append(f"sheet {raw.name}: {lost}")
     _comments(writer, sheet, report, config)
 
 

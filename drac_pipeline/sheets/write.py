@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from drac_pipeline.convert.local.writer import Writer
-from drac_pipeline.convert.row_sentences import row_sentence
+from drac_pipeline.convert.row_sentences import row_sentence, unsaid
 from drac_pipeline.model.conversion import TableData, TableRow
 from drac_pipeline.sheets.grid import Row, Sheet, range_name
 from drac_pipeline.sheets.layout import Part, lay_out
@@ -75,9 +75,10 @@ class SheetWriter:
             origin=range_name(sheet, *area),
             header=table.header,
         )
-        for row in table.rows:
-            header = table.header if row.header is None else row.header
-            sentence = row_sentence(header, _once(row), row.section)
+        headers = [table.header if r.header is None else r.header for r in table.rows]
+        said = [row_sentence(h, _once(r), r.section) for h, r in zip(headers, table.rows, strict=True)]
+        self._paragraph(unsaid(table.header, said), data.origin)
+        for row, sentence in zip(table.rows, said, strict=True):
             if not sentence:
                 continue
             origin = _origin(sheet, row.row)

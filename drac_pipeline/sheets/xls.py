@@ -12,6 +12,7 @@ from typing import Any
 import xlrd
 from xlrd.biffh import XLRDError
 from xlrd.compdoc import CompDocError
+from xlrd.formula import FormulaError
 
 from drac_pipeline.errors import CorruptDocument, EncryptedDocument
 from drac_pipeline.sheets.grid import Area, Cell, Declared, Kind, Look, RawSheet, Row, range_name
@@ -21,6 +22,7 @@ from drac_pipeline.sheets.xlsx import too_many
 _BROKEN = (
     XLRDError,
     CompDocError,
+    FormulaError,
     struct.error,
     AssertionError,
     IndexError,
@@ -48,7 +50,8 @@ def read_xls(path: Path, max_cells: int, *, hidden_sheets: bool = False) -> Iter
     except _BROKEN as e:
         if "encrypted" in str(e).lower() or "password" in str(e).lower():
             raise EncryptedDocument("a password is needed", remedy="Save it without a password.") from e
-        raise CorruptDocument(f"the workbook cannot be read ({e})", remedy=_SAVE_AGAIN) from e
+        why = str(e) or type(e).__name__
+        raise CorruptDocument(f"the workbook cannot be read ({why})", remedy=_SAVE_AGAIN) from e
 
 
 class _Reader:

@@ -52,6 +52,8 @@ from drac_pipeline.sheets.xlsx_parts import (
 )
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, etree.XMLSyntaxError, KeyError, NotImplementedError)
+_LONG_TEXT = 1000
+_MAX_TEXT = 200_000_000  # characters that the cells of a sheet may show
 _SAVE_AGAIN = "Open it in the program that made it and save it again."
 
 
@@ -63,13 +65,19 @@ def read_xlsx(path: Path, max_cells: int, *, hidden_sheets: bool = False) -> Ite
             if book is None:
                 raise CorruptDocument("the file has no workbook", remedy=_SAVE_AGAIN)
             strings = _strings(archive, max_cells)
+            longest = max(map(len, strings), default=0)
             for entry in book.sheets:
                 if not entry.part:
                     continue
                 if entry.hidden and not hidden_sheets:
                     yield RawSheet(entry.name, hidden=True)
                     continue
-                yield _SheetReader(archive, book, entry, strings, max_cells).read()
+                sheet = _SheetReader(archive, book, entry, strings, max_cells).read()
+                if sheet.lost_texts and not strings:
+                    raise CorruptDocument("its cells refer to texts that are not there", remedy=_SAVE_AGAIN)
+                if longest > _LONG_TEXT:
+                    _refuse_bomb(sheet)
+                yield sheet
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -92,6 +100,15 @@ def _strings(archive: zipfile.ZipFile, max_cells: int) -> list[str]:
                 if len(out) > max_cells:
                     raise too_many(max_cells)
     return out
+
+
+def _refuse_bomb(sheet: RawSheet) -> None:
+    """One long text that a file has once may be shown by any number of cells."""
+    if sum(len(c.text) for r in sheet.rows for c in r.cells) > _MAX_TEXT:
+        raise DocumentTooLarge(
+            f"the cells of sheet {sheet.name} show more than {_MAX_TEXT:,} characters",
+            remedy="Split the workbook.",
+        )
 
 
 def too_many(max_cells: int) -> DocumentTooLarge:
@@ -204,6 +221,7 @@ class _SheetReader:
             case "s":
                 if raw and raw.strip().isdigit() and int(raw) < len(self.strings):
                     return style.format.render_text(self.strings[int(raw)]), "text"
+                self.sheet.lost_texts += bool(raw)
                 return "", "text"
             case "inlineStr":
                 return style.format.render_text(inline or unescape(raw or "")), "text"

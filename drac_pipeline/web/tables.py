@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from drac_pipeline.convert.row_sentences import label_of, row_sentence
+from drac_pipeline.convert.row_sentences import label_of, row_sentence, unsaid
 from drac_pipeline.web.blocks import Block, TableRowText, TableText
 from drac_pipeline.web.facts import Facts
 from drac_pipeline.web.grid import Cell, Row, cells_of, place, shape_of
@@ -123,6 +123,8 @@ def _compose(table: TableText, rows: list[Row], grid: list[list[Cell | None]]) -
             _name_subject(inner, subject)
         if sentence or inner:
             table.rows.append(TableRowText(cells, sentence, inner))
+    if table.rows and (open_columns := unsaid(table.header, [r.sentence for r in table.rows])):
+        table.rows.insert(0, TableRowText([], open_columns + "."))
     if not table.rows and (texts := ["; ".join(label_of(p) for p in header if p)]):
         # a header and nothing else: its texts are content
         table.rows += [TableRowText([], t + ".") for t in texts if t]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from drac_pipeline.convert.row_sentences import row_sentence
+from drac_pipeline.convert.row_sentences import row_sentence, unsaid
 from drac_pipeline.web.blocks import Block, TableRowText, TableText
 
 _RULER = re.compile(r"\s*[-=]{2,}(?:\s+[-=]{2,})+\s*")
@@ -121,4 +121,7 @@ def _barred(lines: list[str], end: int) -> tuple[int, int, TableText] | None:
 
 def _table(head: list[list[str]], rows: list[list[str]]) -> TableText:
     header = [[t for t in column if t] for column in zip(*head, strict=True)] if head else []
-    return TableText(header, rows=[TableRowText(r, row_sentence(header, r)) for r in rows if any(r)])
+    made = [TableRowText(r, row_sentence(header, r)) for r in rows if any(r)]
+    if made and (open_columns := unsaid(header, [r.sentence for r in made])):
+        made.insert(0, TableRowText([], open_columns + "."))
+    return TableText(header, rows=made)

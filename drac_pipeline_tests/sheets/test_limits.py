@@ -12,7 +12,7 @@ import pytest
 
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge, EncryptedDocument, UnsupportedDocument
-from drac_pipeline.model import ConversionReport, Converted
+from drac_pipeline.model import BlockSpan, ConversionReport, Converted, PageReport
 from drac_pipeline.sheets import convert_sheets, convert_workbook
 from drac_pipeline.sheets.grid import Area, Cell, RawSheet, Row, Visibility, finish
 from drac_pipeline.sheets.write import SheetWriter
@@ -122,6 +122,58 @@ def test_a_broken_workbook_is_read_from_its_pages(simple):
     # what is too large for its cells is too large for its pages
     with pytest.raises(DocumentTooLarge):
         convert_sheets(simple, "xlsx", ConvertConfig(sheet_max_cells=1), lambda: pages)
+
+
+def pages(text: str) -> Converted:
+    report = ConversionReport(converter="pages", pages=[PageReport(page=1, reader="ocr", error="no text")])
+    spans = [BlockSpan(start=0, end=len(text))] if text else []
+    return Converted(markdown=text, spans=spans, report=report)
+
+
+def test_what_is_in_no_cell_is_read_from_the_pages(tmp_path):
+    path = tmp_path / "empty.xlsx"
+    openpyxl.Workbook().save(path)
+    made = convert_sheets(path, "xlsx", ConvertConfig(), lambda: pages("text of a shape\n"))
+    assert made.markdown == "text of a shape\n"
+    assert made.report.warnings == ["no sheet has anything to see: read from its printed pages"]
+
+
+def test_a_workbook_without_anything_is_blank_and_no_error(tmp_path):
+    path = tmp_path / "empty.xlsx"
+    openpyxl.Workbook().save(path)
+    for by_pages in (lambda: pages(""), None):
+        made = convert_sheets(path, "xlsx", ConvertConfig(), by_pages)
+        assert made.markdown == ""
+        assert made.report.warnings == ["no sheet has anything to see: nor is anything printed"]
+        assert not any(p.error for p in made.report.pages)
+
+
+_STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>{}</t></si></sst>'
+
+
+def with_strings(path: Path, text: str) -> None:
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/sharedStrings.xml", _STRINGS.format(text))
+
+
+def test_cells_whose_texts_are_not_there(simple):
+    """A version of the format before the standard had another name for the table of texts."""
+    cells = '<c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>7</v></c><c r="D2" t="s"><v>8</v></c>'
+    path = rewrite(simple, SHEET, r'<c r="A2".*?</c>', cells)
+    with pytest.raises(CorruptDocument, match="texts that are not there"):
+        convert_workbook(path, "xlsx", ConvertConfig())
+    with_strings(path, "Pump")
+    made = convert_workbook(path, "xlsx", ConvertConfig())
+    assert "Part: Pump; EUR: 5." in made.markdown
+    assert made.report.warnings == ["sheet Sheet: 2 cells refer to texts that are not there"]
+
+
+def test_one_long_text_in_many_cells_is_bounded(simple):
+    rows = "".join(f'<row r="{r}"><c r="A{r}" t="s"><v>0</v></c></row>' for r in range(3, 8003))
+    path = rewrite(simple, SHEET, "</sheetData>", rows + "</sheetData>")
+    with_strings(path, "x" * 30_000)
+    with pytest.raises(DocumentTooLarge, match="characters"):
+        convert_workbook(path, "xlsx", ConvertConfig())
 
 
 def test_xls_that_is_none(tmp_path):

@@ -341,3 +341,10 @@ def test_values_that_are_missing_leave_their_header_out(book):
     rows = [["Name", "Phone", "City"], ["Anna", None, "Ulm"], ["Eva"], ["Udo", "0456", "Bonn"]]
     made = book(lambda ws: put(ws, "A1", rows, bold=1))
     assert lines(made) == ["Name: Anna; City: Ulm.", "Name: Eva.", "Name: Udo; Phone: 0456; City: Bonn."]
+
+
+def test_a_column_without_values_is_named_once(book):
+    rows = [["Item", "Checked by", "Qty", "Signature"], ["Valve", None, 4, None], ["Pump", None, 2, None]]
+    made = book(lambda ws: put(ws, "A1", rows, bold=1))
+    assert lines(made) == ["Checked by; Signature", "Item: Valve; Qty: 4.", "Item: Pump; Qty: 2."]
+    assert len(made.tables[0].rows) == 2

@@ -27,6 +27,11 @@ Name: B; 2023, Q1: 5; 2023, Q2: 6.
 Name: Sum; 2023, Q1: 6; 2023, Q2: 8.
 """,
     ),
+    "columns without values": (
+        """<table><tr><th>Item<th>Seen by<th>Qty<th>Date<tr><td>Valve<td><td>4<td>
+        <tr><td>Pump<td><td>2<td></table>""",
+        "Seen by; Date.\n\nItem: Valve; Qty: 4.\n\nItem: Pump; Qty: 2.\n",
+    ),
     "a value over several columns": (
         """<table><tr><th>Site<th>Mon<th>Tue<tr><td>Vienna<td colspan=2>9-17</table>""",
         "Site: Vienna; Mon / Tue: 9-17.\n",

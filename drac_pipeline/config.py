@@ -407,6 +407,22 @@ class EmbedConfig(_Settings):
     )
 
 
+class IndexConfig(_Settings):
+    """The vector index, and how its two rankings become one."""
+
+    uri: str = Field(
+        default="",
+        description="where the index is kept: a folder, or an address such as s3://bucket/prefix; empty: the"
+        " home's folder index",
+    )
+    rrf_k: float = Field(
+        default=20.0, gt=0, description="reciprocal rank fusion: how little the first places stand out"
+    )
+    vector_weight: float = Field(
+        default=0.7, ge=0, description="what a place in the ranking by vectors counts against one by words"
+    )
+
+
 class RefreshConfig(_Settings):
     """How a home follows its sources. Nothing here makes an output stale."""
 
@@ -505,6 +521,7 @@ class DracConfig(_Settings):
     plan: PlanConfig = PlanConfig()
     model: ModelConfig = ModelConfig()
     embed: EmbedConfig = EmbedConfig()
+    index: IndexConfig = IndexConfig()
     inspect: InspectConfig = InspectConfig()
     refresh: RefreshConfig = RefreshConfig()
     alerts: AlertsConfig = AlertsConfig()

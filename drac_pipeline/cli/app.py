@@ -20,6 +20,7 @@ from drac_pipeline.cli.export import export_app
 from drac_pipeline.cli.inspect import inspect
 from drac_pipeline.cli.plan import plan
 from drac_pipeline.cli.run import run
+from drac_pipeline.cli.search import search_command
 from drac_pipeline.cli.status import status
 from drac_pipeline.errors import DracError
 
@@ -42,6 +43,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(plan)
 app.command()(status)
+app.command("search")(search_command)
 app.command()(inspect)
 app.command("eval")(eval_command)
 app.command()(benchmark)

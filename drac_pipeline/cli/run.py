@@ -70,6 +70,7 @@ def run(
     from drac_pipeline.defs.launch import execute_documents, open_instance
     from drac_pipeline.defs.register import drop_strays, register, unreported
     from drac_pipeline.defs.retire import retire_documents
+    from drac_pipeline.defs.vector_index import index_without_run
 
     with open_instance(opened) as instance:
         with progress_bar() as bar:
@@ -91,7 +92,9 @@ def run(
         drop_strays(instance, opened)
         keys = {w.key for w in found.work} | set(unreported(instance, manifests))
         summary = Summary(found)
-        if keys:
+        if not keys:
+            index_without_run(instance, opened)  # an earlier run may have been killed before it got there
+        else:
             with progress_bar() as bar:
                 task = bar.add_task("Ingesting", total=len(keys), note="")
                 lines = LogProgress("ingesting", len(keys))

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
 from drac_pipeline.pipeline.overview import overview
+from drac_pipeline.store import Home
 
 
 def status(
@@ -26,7 +27,8 @@ def status(
     its folder cannot be looked at, and what was made of it stays. Exit code 1 where a document
     failed or cannot be read.
     """
-    found = overview(existing_home(home))
+    opened = existing_home(home)
+    found = overview(opened)
     totals = Counter(d.state for d in found.documents)
     shown = [d for d in found.documents if everything or d.state not in ("up to date", "retired")]
     if shown:
@@ -39,6 +41,18 @@ def status(
         out.print(table)
     for line in found.blocked:
         err.print(f"[bold yellow]cannot be looked at[/] {escape(line)}", markup=True)
+    _tell_index(opened)
     out.print(f"{sum(totals.values())} documents: " + ", ".join(f"{n} {s}" for s, n in totals.most_common()))
     if found.blocked or any(d.bad for d in found.documents):
         raise typer.Exit(1)
+
+
+def _tell_index(opened: Home) -> None:
+    from drac_pipeline.index.sync import index_state
+
+    state = index_state(opened)
+    told = f"index: {state.chunks:,} chunks of {state.documents:,} documents"
+    lists = {"behind": state.behind, "no longer wanted": state.surplus, "without vectors": state.waiting}
+    off = [f"{len(keys)} {name} ({', '.join(map(escape, keys[:3]))})" for name, keys in lists.items() if keys]
+    step = f"[yellow]not in step:[/] {'; '.join(off)}" if off else "in step with the chunks"
+    out.print(f"{told}, {state.embedder or 'no vectors yet'}; {step}")

@@ -94,7 +94,7 @@ def print_summary(
         f"store [cyan]{escape(str(home.store.root))}[/] · Dagster instance [cyan]{escape(str(home.path))}[/]"
     )
     console.print(
-        f"next: drac export chunks chunks.parquet --home {escape(str(home.path))} · drac status --home"
+        f'next: drac search "…" --home {escape(str(home.path))} · drac status --home'
         f" {escape(str(home.path))}",
         style="dim",
     )

@@ -12,6 +12,7 @@ from drac_pipeline.defs.overview import make_overview_asset, make_overview_sched
 from drac_pipeline.defs.refresh import make_refresh_schedule, make_refresh_sensor
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import make_stage_assets
+from drac_pipeline.defs.vector_index import vector_index
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.store import Home
 
@@ -26,7 +27,7 @@ def _settings() -> DracConfig:
 
 _config = _settings()
 defs = Definitions(
-    assets=[make_stage_assets(_config), make_overview_asset(_config), retrieval_evaluation],
+    assets=[make_stage_assets(_config), vector_index, make_overview_asset(_config), retrieval_evaluation],
     jobs=[ingest, replan, register_documents, evaluate_job, overview_job],
     sensors=[make_refresh_sensor(_config), make_failure_alert(_config)],
     schedules=[make_refresh_schedule(_config), make_overview_schedule(_config)],

@@ -9,6 +9,7 @@ from dagster import AssetObservation, DagsterInstance, MetadataValue
 from drac_pipeline.defs.events import SOURCE_KEY, asset_key
 from drac_pipeline.defs.instance_events import forget_partitions, report_runless
 from drac_pipeline.defs.partitions import DOCUMENTS
+from drac_pipeline.defs.vector_index import index_without_run
 from drac_pipeline.pipeline import STAGES
 from drac_pipeline.pipeline.removal import delete_expired, retire
 from drac_pipeline.store import Home, Manifest
@@ -32,6 +33,7 @@ def retire_documents(instance: DagsterInstance, home: Home, reasons: Mapping[str
                 metadata={"documents": MetadataValue.json(rest)},
             )
             report_runless(instance, [told])
+        index_without_run(instance, home)
     delete_expired(home)
     return keys
 

@@ -42,6 +42,7 @@ from drac_pipeline.defs.partitions import documents
 from drac_pipeline.defs.register import Refresh, documents_to_refresh, register
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.run_process import process_tags
+from drac_pipeline.defs.vector_index import index_after_run
 from drac_pipeline.defs.versions import defined_versions
 from drac_pipeline.errors import DocumentError, DracError
 from drac_pipeline.pipeline import STAGES, DocumentOutcome
@@ -181,6 +182,7 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
                     yield from write_outcomes(context, opened, buffer)
                     buffer, flushed = [], time.monotonic()
         yield from write_outcomes(context, opened, buffer)
+        yield from index_after_run(context, opened)
         report_overview(context.instance, opened, len(refresh.tasks))
         if failed or refresh.unreachable or refresh.refused:
             raise _failure(failed, refresh.unreachable, refresh.refused)

@@ -42,4 +42,5 @@ def test_fusion_adds_reciprocal_ranks():
     assert math.isclose(fused[0][1], 1 / 61 + 1 / 62)
     assert math.isclose(fused[1][1], 1 / 63 + 1 / 61)
     assert fuse([["x", "y"], ["y", "x"]], k=1)[0][0] == "x"
+    assert fuse([["x"], ["y"]], weights=[0.5])[0] == ("y", 1 / 61)
     assert fuse([]) == []

@@ -1,0 +1,128 @@
+"""The vector index as an asset: one for all documents, brought in step at the end of each run.
+
+A run that makes vectors writes its documents to the index itself, even where some of them failed: an
+asset after theirs would be skipped then. The asset is there to be seen, checked and made by hand.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetMaterialization,
+    DagsterInstance,
+    Failure,
+    MetadataValue,
+    asset,
+)
+
+from drac_pipeline.defs.events import asset_key
+from drac_pipeline.defs.instance_events import report_runless, write_together
+from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.errors import DracError
+from drac_pipeline.index.sync import STAGE, IndexState, Synced, index_state, index_uri, sync_index
+from drac_pipeline.store import Home
+
+log = logging.getLogger(__name__)
+
+INDEX_KEY = AssetKey("vector_index")
+IN_STEP = "index_in_step"
+_MOST_KEYS = 30
+Event = AssetMaterialization | AssetCheckEvaluation
+
+
+@asset(
+    key=INDEX_KEY,
+    deps=[asset_key(STAGE)],
+    group_name="corpus",
+    kinds={"lancedb"},
+    code_version="1",
+    check_specs=[
+        AssetCheckSpec(
+            IN_STEP,
+            asset=INDEX_KEY,
+            description="The index holds the chunks of every document as they are now, and nothing else.",
+        )
+    ],
+    description="Chunks with their text and vectors in LanceDB, one table a corpus, for `drac search`. Every"
+    " run that changes chunks or retires documents brings it in step.",
+)
+def vector_index(context: AssetExecutionContext, home: HomeResource) -> Iterator[object]:
+    """Bring the index in step with the chunks there are."""
+    opened = home.open()
+    try:
+        done = sync_index(opened)
+    except DracError as e:
+        raise Failure(str(e), allow_retries=False) from e
+    yield from write_together(context, _events(opened, done))
+
+
+def index_after_run(context: AssetExecutionContext, home: Home) -> Iterator[object]:
+    """Bring the index in step in the run of another asset; a failure is told by the check, and logged."""
+    try:
+        yield from write_together(context, _events(home, sync_index(home)))
+    except Exception as e:  # nothing that is wrong with the index may take a run's documents with it
+        context.log.error(f"the index could not be brought in step: {type(e).__name__}: {e}")
+        verdict = AssetCheckEvaluation(
+            asset_key=INDEX_KEY,
+            check_name=IN_STEP,
+            passed=False,
+            metadata={"error": f"{type(e).__name__}: {e}"},
+        )
+        yield from write_together(context, [verdict])
+
+
+def index_without_run(instance: DagsterInstance, home: Home) -> Synced | None:
+    """Bring the index in step outside of runs where it is not; None where there was nothing to do, or
+    where it could not be done (the log says why, and `drac status` that it was not)."""
+    try:
+        if index_state(home).in_step:
+            return None
+        done = sync_index(home)
+    except Exception as e:
+        log.error("the index could not be brought in step: %s: %s", type(e).__name__, e)
+        return None
+    report_runless(instance, [_materialization(home, done)])
+    return done
+
+
+def _events(home: Home, done: Synced) -> list[Event]:
+    told: Sequence[Event] = [_materialization(home, done)] if done.state.embedder else []
+    return [*told, _evaluation(done.state)]
+
+
+def _materialization(home: Home, done: Synced) -> AssetMaterialization:
+    state = done.state
+    return AssetMaterialization(
+        INDEX_KEY,
+        metadata={
+            "documents": state.documents,
+            "chunks": state.chunks,
+            "embedder": state.embedder,
+            "documents written": done.written,
+            "documents removed": done.removed,
+            "seconds": round(done.seconds, 2),
+            "place": MetadataValue.path(index_uri(home)),
+        },
+    )
+
+
+def _evaluation(state: IndexState) -> AssetCheckEvaluation:
+    lists = {"behind": state.behind, "surplus": state.surplus, "without vectors yet": state.waiting}
+    metadata: dict[str, MetadataValue] = {
+        "documents": MetadataValue.int(state.documents),
+        "chunks": MetadataValue.int(state.chunks),
+    }
+    for name, keys in lists.items():
+        metadata[name] = MetadataValue.int(len(keys))
+        if keys:
+            more = f"\n- … and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+            metadata[f"{name}: which"] = MetadataValue.md(
+                "\n".join(f"- {k}" for k in keys[:_MOST_KEYS]) + more
+            )
+    return AssetCheckEvaluation(
+        asset_key=INDEX_KEY, check_name=IN_STEP, passed=state.in_step, metadata=metadata
+    )

@@ -1,0 +1,192 @@
+"""Keep the vector index in step with the chunks.
+
+The index is declared state: what it should hold follows from the documents' manifests, so one look
+says what to add, replace and remove, whatever happened since the last one. A run that is killed in
+the middle leaves some documents behind, and the next look finds them. New rows of a document
+replace its old ones in one commit, and a table of another embedder goes only when every document
+is in the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from drac_pipeline.config import DracConfig
+from drac_pipeline.index.table import ChunkTables, row_schema
+from drac_pipeline.model import embedder_of
+from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE, STAGES_BY_NAME, code_version
+from drac_pipeline.store import Home, Manifest
+
+STAGE = "chunk_embeddings"
+INDEX_FOLDER = "index"
+ROWS_AT_ONCE = 4000
+
+
+@dataclass(frozen=True)
+class IndexState:
+    """What the index holds and what it should hold. Keys of documents: `behind` have other chunks than
+    their rows say or none, `surplus` have rows and should not, `waiting` have chunks without vectors
+    of this embedder yet."""
+
+    embedder: str = ""
+    documents: int = 0
+    chunks: int = 0
+    behind: list[str] = field(default_factory=list)
+    surplus: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+
+    @property
+    def in_step(self) -> bool:
+        """Whether the index holds the chunks of every document, and no others."""
+        return not (self.behind or self.surplus or self.waiting)
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What a sync did, and how the index is now."""
+
+    state: IndexState
+    written: int = 0
+    removed: int = 0
+    seconds: float = 0.0
+
+
+def index_uri(home: Home) -> str:
+    """Where the index of a home lies: `[index] uri`, else its folder `index`."""
+    return home.config.index.uri or str(home.path / INDEX_FOLDER)
+
+
+def index_state(home: Home) -> IndexState:
+    """Compare index and chunks, document by document."""
+    manifests = _with_chunks(home)
+    embedder = current_embedder(manifests, home.config)
+    table = ChunkTables(index_uri(home)).open(embedder) if embedder else None
+    return _compare(manifests, embedder, table.documents() if table else {})
+
+
+def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = None) -> Synced:
+    """Bring the index in step with the chunks there are; `on_documents(done, of)` hears how far it is.
+
+    Processes wait for one another where the home is on this machine.
+    """
+    began = time.monotonic()
+    with _alone(home):
+        manifests = _with_chunks(home)
+        embedder = current_embedder(manifests, home.config)
+        tables = ChunkTables(index_uri(home))
+        others = set(tables.names()) - {embedder}
+        if not embedder:  # no vectors at all: then no rows either
+            for name in others if not manifests else ():
+                tables.drop(name)
+            return Synced(IndexState(), seconds=time.monotonic() - began)
+        dimensions = next(_dimensions(m) for m in manifests if _embedder(m) == embedder)
+        table = tables.open_or_create(embedder, dimensions)
+        state = _compare(manifests, embedder, table.documents())
+        known = {m.document_key: m for m in manifests}
+        done = 0
+        for part in _batches([known[k] for k in state.behind]):
+            rows = pa.concat_tables([_rows(home, m) for m in part])
+            table.replace([m.document_key for m in part], rows)
+            done += len(part)
+            if on_documents:
+                on_documents(done, len(state.behind))
+        table.remove(state.surplus)
+        if done or state.surplus:
+            table.finish()
+        after = _compare(manifests, embedder, table.documents())
+        if not after.waiting:
+            for name in others:
+                tables.drop(name)
+    return Synced(after, done, len(state.surplus), time.monotonic() - began)
+
+
+def current_embedder(manifests: list[Manifest], config: DracConfig) -> str:
+    """The embedder of the vectors made with these settings, or of the newest where none are."""
+    wanted = code_version(STAGES_BY_NAME[STAGE], config)
+    made = [m.stages[STAGE] for m in manifests if STAGE in m.stages]
+    made.sort(key=lambda r: (r.code_version == wanted, r.made_at))
+    return str(made[-1].facts["embedder"]) if made else ""
+
+
+def _compare(manifests: list[Manifest], embedder: str, there: dict[str, tuple[str, int]]) -> IndexState:
+    due = {
+        m.document_key: (m.stages[STAGE].data_version, _n_chunks(m)) for m in manifests if _ready(m, embedder)
+    }
+    wanted = {key: rows for key, rows in due.items() if rows[1]}
+    return IndexState(
+        embedder=embedder,
+        documents=len(there),
+        chunks=sum(n for _, n in there.values()),
+        behind=sorted(k for k, rows in wanted.items() if there.get(k) != rows),
+        surplus=sorted(k for k in there if k not in wanted and not _waits(k, manifests, due)),
+        waiting=sorted(m.document_key for m in manifests if m.document_key not in due),
+    )
+
+
+def _waits(key: str, manifests: list[Manifest], due: dict[str, tuple[str, int]]) -> bool:
+    """True of a document whose new vectors are not there yet: its old rows stay until they are."""
+    return key not in due and any(m.document_key == key for m in manifests)
+
+
+def _with_chunks(home: Home) -> list[Manifest]:
+    return sorted((m for m in home.store.manifests() if "chunks" in m.stages), key=lambda m: m.document_key)
+
+
+def _ready(manifest: Manifest, embedder: str) -> bool:
+    """True where the vectors are of the chunks there are now, and of this embedder."""
+    record = manifest.stages.get(STAGE)
+    fresh = record and record.inputs.get("chunks") == manifest.stages["chunks"].data_version
+    return bool(fresh) and _embedder(manifest) == embedder
+
+
+def _embedder(manifest: Manifest) -> str:
+    record = manifest.stages.get(STAGE)
+    return str(record.facts.get("embedder", "")) if record else ""
+
+
+def _dimensions(manifest: Manifest) -> int:
+    return int(manifest.stages[STAGE].facts["dimensions"])
+
+
+def _n_chunks(manifest: Manifest) -> int:
+    return int(manifest.stages[STAGE].counts["chunks"])
+
+
+def _rows(home: Home, manifest: Manifest) -> pa.Table:
+    key = manifest.document_key
+    chunks = pq.read_table(home.store.path(key, "chunks", CHUNKS_FILE, manifest))
+    vectors = pq.read_table(home.store.path(key, STAGE, EMBEDDINGS_FILE, manifest))
+    schema = row_schema(vectors.schema.field("vector").type.list_size, embedder_of(vectors.schema))
+    made_of = pa.array([manifest.stages[STAGE].data_version] * chunks.num_rows, pa.string())
+    columns = {"made_of": made_of, "vector": vectors.column("vector")}
+    return pa.table(
+        {n: columns[n] if n in columns else chunks.column(n) for n in schema.names}, schema=schema
+    )
+
+
+def _batches(manifests: list[Manifest]) -> Iterator[list[Manifest]]:
+    part: list[Manifest] = []
+    rows = 0
+    for manifest in manifests:
+        part.append(manifest)
+        rows += _n_chunks(manifest)
+        if rows >= ROWS_AT_ONCE:
+            yield part
+            part, rows = [], 0
+    if part:
+        yield part
+
+
+@contextlib.contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    home.path.mkdir(parents=True, exist_ok=True)
+    with (home.path / ".index-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.globs import glob_pattern
 from drac_pipeline.index.fusion import fuse
 from drac_pipeline.index.highlight import spans_of_words
 from drac_pipeline.index.open import open_embedder
 from drac_pipeline.index.sync import current_embedder, index_uri
 from drac_pipeline.index.table import ChunkTable, ChunkTables, one_of, quoted
-from drac_pipeline.sources.folder import matches
 from drac_pipeline.store import Home, Manifest
 
 Mode = Literal["hybrid", "vector", "text"]
@@ -147,7 +147,7 @@ def _condition(
 ) -> str:
     parts = []
     if source:
-        keys = (k for k in table.documents() if any(matches(k, g) for g in source))
+        keys = (k for k in table.documents() if any(glob_pattern(g).fullmatch(k) for g in source))
         parts.append(one_of("document_key", keys))
     for heading in filter(None, (" ".join(p.split()) for p in under.split(">"))):
         parts.append(f"contains(lower(breadcrumb), {quoted(heading.lower())})")

@@ -160,11 +160,6 @@ class FolderSource:
         return included and not any(glob_pattern(g).fullmatch(name) for g in self.config.exclude)
 
 
-def matches(key: str, pattern: str) -> bool:
-    """Whether a document key matches a glob, as `[source] include` reads it."""
-    return _glob(pattern).fullmatch(key) is not None
-
-
 def _is_home(folder: Path) -> bool:
     """What `drac run --home` makes: its artifacts must never be taken for documents."""
     try:

@@ -15,6 +15,7 @@ DropReason = Literal[
     "running footer",
     "page number",
     "repeated table header",
+    "table of contents",
     "decoration",
     "image",
     "hidden",

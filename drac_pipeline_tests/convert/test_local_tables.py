@@ -238,3 +238,27 @@ def test_running_text_in_a_box_is_no_table():
     doc.rule(68, 520, y=top).rule(68, 520, y=bottom).upright(68, top, bottom).upright(520, top, bottom)
     out = doc.convert()
     assert not out.tables and blocks(out)[1] == " ".join(FILLER * 2)
+
+
+def test_formulas_in_boxed_cells_are_not_cut():
+    doc = Doc().paragraph(*FILLER)
+    top = doc.y - 12
+    xs = (76, 140, 260, 360)
+    doc.rule(70, 500, y=top)
+    for cells in (
+        ("Register", "Value", "Unit", "Remark"),
+        ("100", "Ammonium", "mg/l NH4-N", ""),
+        ("102", "Nitrate", "mg/l NO3-N", ""),
+        ("104", "Phosphate", "mg/l PO4-P", ""),
+        ("120", "State", "none", "0 measuring, 1 hold"),
+    ):
+        doc.row(xs, *cells)
+        doc.rule(70, 500, y=doc.y - 12)
+    for x in (70, 134, 254, 354, 500):
+        doc.upright(x, top, doc.y - 12)
+    doc.y += 20
+    assert blocks(doc.paragraph(*FILLER).convert())[1:4] == [
+        "Register: 100; Value: Ammonium; Unit: mg/l NH4-N.",
+        "Register: 102; Value: Nitrate; Unit: mg/l NO3-N.",
+        "Register: 104; Value: Phosphate; Unit: mg/l PO4-P.",
+    ]

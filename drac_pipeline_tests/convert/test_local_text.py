@@ -3,6 +3,7 @@
 import pymupdf
 import pytest
 
+from drac_pipeline.convert.fidelity import compare
 from drac_pipeline.convert.postprocess import postprocess
 from drac_pipeline_tests.convert.pages import BOLD, FILLER, Doc, blocks
 
@@ -22,6 +23,7 @@ def test_line_ends_leave_no_trace_and_paragraphs_stay_apart():
         ),
         ("this is written down as state-of-the-", "art equipment in the plan.", "state-of-the-art equipment"),
         ("a new box with better Wi-", "Fi was put on the wall today.", "better Wi-Fi was"),
+        ("the share of readings in-", "side the target band rose.", "readings inside the"),
         ("the part is soft-", "ware, they said, and laughed.", "soft-ware, they"),
     ],
 )
@@ -180,6 +182,70 @@ def test_a_footnote_follows_the_paragraph_that_refers_to_it():
         "1 Checked means read and written down.",
         "Another paragraph, after the first.",
     ]
+
+
+def test_a_footnote_goes_to_the_text_and_not_to_a_figure_in_a_table():
+    doc = Doc().paragraph(*FILLER)
+    doc.row((72, 200, 330), "Line", "2024 H1", "2024 H2", font=BOLD)
+    doc.row((72, 200, 330), "Meters", "1,940", "2,110").row((72, 200, 330), "Pumps", "3,310", "3,645")
+    doc.y += 10
+    doc.paragraph("The second half was helped by the frame contract.1")
+    doc.text(72, "1 Of 1 July; up to 60 pieces.", y=780, size=7.5)
+    assert blocks(doc.convert())[-2:] == [
+        "The second half was helped by the frame contract.1",
+        "1 Of 1 July; up to 60 pieces.",
+    ]
+
+
+def test_a_sentence_over_a_page_break_goes_on_with_a_name():
+    doc = Doc().paragraph(*FILLER)
+    doc.y = 730
+    doc.paragraph("A certificate is needed from the fourth day in Germany and from the first day on in")
+    doc.new_page().line("Poland.", after=30).paragraph(*FILLER)
+    assert "from the first day on in Poland." in doc.convert().markdown
+
+
+def test_the_table_of_contents_is_left_out_and_reported():
+    doc = Doc().heading("Contents")
+    titles = ["1 Safety", "2 Operation", "3 Faults", "4 Service", "5 Warranty"]
+    for n, title in enumerate(titles, 2):
+        doc.line(f"{title} {'. ' * 40}{n}")
+    for title in titles:
+        doc.new_page().heading(title).paragraph(*FILLER)
+    out = doc.convert()
+    assert [b for b in blocks(out) if not b.startswith(FILLER[0])] == [f"# {t}" for t in titles]
+    left = [d for d in out.report.dropped if d.reason == "table of contents"]
+    assert [d.page for d in left] == [1] * 6 and left[0].text == "Contents"
+    assert compare(doc.bytes(), out).pages[0].recall == 1.0
+
+
+def test_a_list_of_readings_is_no_table_of_contents():
+    doc = Doc().heading("Readings")
+    for name in ("Inlet", "Outlet", "Bypass", "Return", "Waste"):
+        doc.line(f"{name} {'. ' * 40}12")
+    doc.paragraph(*FILLER)
+    assert "Outlet 12" in doc.convert().markdown
+
+
+def test_a_title_that_the_outline_leaves_out_stands_over_its_chapters():
+    doc = Doc().heading("LM-640", size=30).line("Manual of operation", size=18, after=40)
+    for title in ("Alpha", "Beta"):
+        doc.heading(title).paragraph(*FILLER)
+    doc.pdf.set_toc([[1, "Alpha", 1], [1, "Beta", 1]])
+    assert [b for b in blocks(doc.convert()) if FILLER[0] not in b] == [
+        "# LM-640",
+        "Manual of operation",
+        "## Alpha",
+        "## Beta",
+    ]
+
+
+def test_a_line_over_the_title_and_an_edition_under_it_are_no_headings():
+    doc = Doc().line("APPLICATION NOTE 17", font=BOLD, after=20).heading("Control of chlorine", size=24)
+    doc.line("Edition 2025, valid from January", size=13, after=30)
+    doc.heading("Summary").paragraph(*FILLER).heading("The site").paragraph(*FILLER)
+    heads = [b for b in blocks(doc.convert()) if b.startswith("#")]
+    assert heads == ["# Control of chlorine", "## Summary", "## The site"]
 
 
 def test_a_large_first_letter_belongs_to_its_word():

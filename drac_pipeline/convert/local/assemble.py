@@ -89,12 +89,14 @@ def place_notes(blocks: list[Block]) -> list[Block]:
         if m:
             refers = re.compile(rf"[^\W\d_][.,;:!?)”’\"]?{re.escape(m[1])}(?![\d.,%])")
             page = note.rows[0].page
-            for b in out:
-                if b.kind in ("note", "heading") or all(r.page != page for r in b.rows):
-                    continue
-                if any(refers.search(r.text) for r in b.rows if r.page == page):
-                    target = b
-                    break
+            here = [
+                b for b in out if b.kind not in ("note", "heading") and any(r.page == page for r in b.rows)
+            ]
+            # the running text first: `H1` in a table looks like a mark as well
+            here.sort(key=lambda b: b.kind == "table")
+            target = next(
+                (b for b in here if any(refers.search(r.text) for r in b.rows if r.page == page)), None
+            )
         # several notes of one block stay in order
         place = last.get(id(target or before), target or before)
         at = out.index(place) + 1 if place is not None else 0
@@ -136,6 +138,8 @@ def _goes_on(last: Block, b: Block) -> bool:
         return False
     if first[:1].islower():
         return True
+    if re.search(r"\b[a-zà-ÿ]{1,4}$", text) and last.kind == "paragraph" and not b.bold:
+        return True  # `from the first in / Poland.`
     # no stop, and the line ran to its edge
     return (
         end.x1 > 0.9 * max(r.x1 for r in last.rows) and len(last.rows) > 1 and not first[:1].isupper()

@@ -131,3 +131,14 @@ def _between(x0: float, x1: float, edges: list[float]) -> tuple[int, int] | None
     a = next((k for k, x in enumerate(edges) if abs(x - x0) <= SAME + 1), None)
     b = next((k for k, x in enumerate(edges) if abs(x - x1) <= SAME + 1), None)
     return (a, b - 1) if a is not None and b is not None and a < b else None
+
+
+def boxed(rows: list[Row], draft: Draft) -> bool:
+    """Upright rules over the whole height part every text of a line from its neighbours."""
+    height = draft.y1 - draft.y0
+    at = sorted(v.x0 for v in draft.v_rules if v.y1 - v.y0 > 0.9 * height)
+    if len(at) < 3:
+        return False
+    return all(
+        any(a.x1 - 1 <= x <= b.x0 + 1 for x in at) for r in rows for a, b in itertools.pairwise(r.segments)
+    )

@@ -22,6 +22,7 @@ from drac_pipeline.convert.local.blocks import Block, flow_blocks
 from drac_pipeline.convert.local.columns import Block as Zone
 from drac_pipeline.convert.local.columns import reading_order
 from drac_pipeline.convert.local.confidence import doubt_of
+from drac_pipeline.convert.local.contents import drop_contents
 from drac_pipeline.convert.local.headings import body_size, mark_headings
 from drac_pipeline.convert.local.layout import inside, tables_beside
 from drac_pipeline.convert.local.paragraphs import count_words
@@ -129,6 +130,8 @@ def _convert(
     ordered = join_over_breaks(ordered)
     ordered = place_notes(ordered)
     mark_headings(ordered, bool(outline))
+    ordered, contents = drop_contents(ordered)
+    report.dropped += contents
     set_depths(ordered)
     writer = Writer(vocabulary)
     _write(writer, ordered, reports, [n + 1 for n in numbers])

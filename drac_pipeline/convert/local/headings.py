@@ -101,10 +101,48 @@ def mark_headings(blocks: list[Block], outlined: bool) -> None:
                 b.level = known.most_common(1)[0][0] if known else min(6, max(larger, default=0) + 1)
             else:
                 b.level = min(6, deepest + 1)
+        _title_over_outline(blocks, found)
     else:
         _rank(found)
         _by_number(found)
+    _plain_around_title(blocks, found)
     _no_jumps(blocks)
+
+
+def _title_over_outline(blocks: list[Block], found: list[Block]) -> None:
+    """The title that an outline leaves out stands over its chapters."""
+    headings = [b for b in blocks if b.kind == "heading"]
+    title, rest = headings[0], headings[1:]
+    if not any(title is b for b in found) or any(b.size > 0.9 * title.size for b in rest):
+        return
+    title.level = 1
+    for b in rest:
+        b.level = min(6, b.level + 1)
+
+
+def _plain_around_title(blocks: list[Block], found: list[Block]) -> None:
+    """Lines in type of their own right over and under the title are no headings: a kind of
+    document, a subtitle, an edition."""
+    headings = [b for b in blocks if b.kind == "heading"]
+    if len(headings) < 2 or not blocks or blocks[0].kind != "heading":
+        return
+    mine = {id(b) for b in found}
+    if headings[1] is blocks[1] and headings[1].size > 1.3 * headings[0].size and id(headings[0]) in mine:
+        headings[0].kind = "paragraph"
+    at = next(i for i, b in enumerate(blocks) if b.kind == "heading")
+    title = blocks[at]
+    under: list[Block] = []
+    for b in blocks[at + 1 :]:
+        if b.kind not in ("heading", "paragraph") or b.bold or b.page != title.page:
+            break
+        if b.size > 0.9 * title.size or (under and _style(b) != _style(under[0])):
+            break
+        under.append(b)
+    elsewhere = {_style(b) for b in headings if not any(b is u for u in under)}
+    if under and title.bold and _style(under[0]) not in elsewhere:
+        for b in under:
+            if id(b) in mine:
+                b.kind = "paragraph"
 
 
 def _style(b: Block) -> tuple[int, bool]:

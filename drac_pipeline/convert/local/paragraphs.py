@@ -27,7 +27,6 @@ _HYPHEN_END = re.compile(r"([^\W\d_]+)([-\u2010\u00ad])$")
 _WORD_START = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
 # second halves that no English word has without a hyphen
-# second halves that no English word has without a hyphen
 _ALWAYS = """
     based friendly related specific quality level powered aware oriented resistant resolution definition
     capacity performance driven owned ear speed looking pitched sized
@@ -47,6 +46,12 @@ _SOLID = """
     over under with within inter some every auto there through them your where when what down back fore
     after before super micro multi trans counter underst
 """
+# words of such halves that are written solid
+_SOLID_WORDS = """
+    inside outside upside beside alongside into onto upon within without lifetime daytime anytime sometime
+    overtime meantime today someday birthday holiday weekday everyday midday output input throughout indeed
+"""
+_WRITTEN_SOLID = frozenset(_SOLID_WORDS.split())
 _ALWAYS_SECOND = frozenset(_ALWAYS.split())
 _SOMETIMES_SECOND = frozenset(_SOMETIMES.split())
 _COMPOUND_FIRST = frozenset(_FIRST.split())
@@ -149,6 +154,8 @@ def keeps_hyphen(
     one, two = vocabulary.get(joined, 0), vocabulary.get(compound, 0)
     if one or two:
         return two > one
+    if joined in _WRITTEN_SOLID:
+        return False
     if len(left) == 1 or (len(right) <= 2 and not cut_again):
         return True  # no hyphenation leaves so little of a word
     head = before[: -len(left) - 1]

@@ -6,7 +6,7 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from drac_pipeline.convert.local.cells import cell_edges, columns_of, cut_at_edges
+from drac_pipeline.convert.local.cells import boxed, cell_edges, columns_of, cut_at_edges
 from drac_pipeline.convert.local.grid import (
     column_of,
     column_ranges,
@@ -225,11 +225,14 @@ def _join_small(drafts: list[Draft]) -> None:
 
 def _by_evidence(drafts: list[Draft], bands: set[int]) -> tuple[list[list[Row]], list[tuple[float, float]]]:
     """Rows cut into cells, and the columns, where no edges are drawn."""
-    refined = iter(refine([r for d in drafts for r in cut_at_rules(_without(d.rows, bands), d.v_rules)]))
-    rows = [[r if id(r) in bands else next(refined) for r in d.rows] for d in drafts]
-    columns = _ruled_columns(
-        drafts[0], _columns_of_figures([r for own in rows for r in _without(own, bands)])
-    )
+    cut = [cut_at_rules(_without(d.rows, bands), d.v_rules) for d in drafts]
+    if not all(boxed(own, d) for own, d in zip(cut, drafts, strict=True)):
+        refined = iter(refine([r for own in cut for r in own]))
+        cut = [[next(refined) for _ in own] for own in cut]
+    found = iter([r for own in cut for r in own])
+    rows = [[r if id(r) in bands else next(found) for r in d.rows] for d in drafts]
+    plain = [r for own in cut for r in own]
+    columns = _ruled_columns(drafts[0], _columns_of_figures(plain))
     return [[r if id(r) in bands else cut_at_gutters(r, columns) for r in own] for own in rows], columns
 
 

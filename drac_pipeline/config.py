@@ -567,6 +567,8 @@ def _told(error: Any) -> str:
     if error["type"] != "extra_forbidden":
         return error["msg"]
     *above, key = map(str, error["loc"])
+    if len(above) > 1:
+        return "there is no such setting here"
     sections = {n: list(f.default.__class__.model_fields) for n, f in DracConfig.model_fields.items()}
     known = sections.get(above[0], []) if above else list(sections)
     if near := difflib.get_close_matches(key, known, n=1, cutoff=0.6):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class DracError(Exception):
     """Base of every error the library raises on purpose."""
@@ -112,6 +114,23 @@ class MissingInput(DocumentError):
     """A stage is asked for whose inputs were never made."""
 
     kind = "not ready"
+
+
+class DiskFull(DocumentError):
+    """No room for what the stage writes."""
+
+    kind = "disk full"
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """True where an error, or what it came from, is that the disk (or its quota) is full."""
+    seen: BaseException | None = error
+    while seen is not None:
+        full = isinstance(seen, OSError) and seen.errno in (errno.ENOSPC, errno.EDQUOT)
+        if full or "database or disk is full" in str(seen):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 class InternalError(DocumentError):

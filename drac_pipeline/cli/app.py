@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from typing import NoReturn
 
 import typer
 
@@ -22,7 +23,7 @@ from drac_pipeline.cli.plan import plan
 from drac_pipeline.cli.run import run
 from drac_pipeline.cli.search import search_command
 from drac_pipeline.cli.status import status
-from drac_pipeline.errors import DracError
+from drac_pipeline.errors import DracError, is_disk_full
 
 app = typer.Typer(
     name="drac",
@@ -83,11 +84,15 @@ def main(arguments: list[str] | None = None) -> None:
         err.print(f"[bold red]error:[/] {_escaped(str(e))}", highlight=False)
         sys.exit(2)
     except OSError as e:
+        if is_disk_full(e):
+            _say_full()
         err.print(f"[bold red]error:[/] {_escaped(_told(e))}", highlight=False)
         sys.exit(2)
     except Exception as e:
         if logging.getLogger().isEnabledFor(logging.DEBUG):
             raise
+        if is_disk_full(e):
+            _say_full()
         first = (str(e).strip().splitlines() or [""])[0]
         told = f"{type(e).__name__}: {first}. Is the disk full, or the home not yours to write to?"
         err.print(f"[bold red]error:[/] {_escaped(told)} `drac --verbose …` shows where.", highlight=False)
@@ -95,6 +100,15 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         err.print("interrupted; what was finished is kept, and the next `drac run` goes on from there")
         sys.exit(130)
+
+
+def _say_full() -> NoReturn:
+    err.print(
+        "[bold red]error:[/] the disk of the home is full. What was finished is kept; free some space, and"
+        " the same command goes on from there.",
+        highlight=False,
+    )
+    sys.exit(2)
 
 
 def _told(e: OSError) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from drac_pipeline.config import ConvertConfig, NormalizeConfig
 from drac_pipeline.convert.local.document import convert_pdf
+from drac_pipeline.convert.locate import located
 from drac_pipeline.model import Converted
 from drac_pipeline.office import OWN_FORMATS, convert_office, with_missing
 from drac_pipeline.sheets.route import SHEET_FORMATS, convert_sheets
@@ -59,8 +60,12 @@ def convert_document(
     if not reads_own_file(document, config):
         return with_missing(own, document.format, by_pages(document.pdf, config))
     if document.format in WEB_FORMATS:
-        return convert_web(own.read_bytes(), document.format, config)
+        return _located(convert_web(own.read_bytes(), document.format, config), document)
     if document.format in SHEET_FORMATS:
         pages = functools.partial(by_pages, document.pdf, config) if document.whole else None
-        return convert_sheets(own, document.format, config, pages, document.tools)
+        return _located(convert_sheets(own, document.format, config, pages, document.tools), document)
     return convert_office(own, document.format, document.pdf, config, lambda: by_pages(document.pdf, config))
+
+
+def _located(converted: Converted, document: Convertible) -> Converted:
+    return located(converted, document.pdf) if document.whole else converted

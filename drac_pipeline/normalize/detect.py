@@ -260,14 +260,23 @@ def _ole(path: Path, declared: str) -> DetectedFormat:
         )
     if "WordDocument" in names:
         fib = container.head("WordDocument")
-        return DetectedFormat("doc", encrypted=len(fib) > 11 and bool(fib[11] & 0x01))
+        return DetectedFormat(
+            "doc",
+            corrupt=_cut_off(container, "WordDocument", "0Table", "1Table"),
+            encrypted=len(fib) > 11 and bool(fib[11] & 0x01),
+        )
     if "Workbook" in names or "Book" in names:
         book = container.head("Workbook") or container.head("Book")
-        return DetectedFormat("xls", encrypted=_has_filepass(book))
+        main = "Workbook" if "Workbook" in names else "Book"
+        return DetectedFormat("xls", corrupt=_cut_off(container, main), encrypted=_has_filepass(book))
     if "PowerPoint Document" in names:
         user = container.head("Current User")
         token = struct.unpack_from("<I", user, 12)[0] if len(user) >= 16 else 0
-        return DetectedFormat("ppt", encrypted=token == 0xF3D1C4DF or "EncryptedSummary" in names)
+        return DetectedFormat(
+            "ppt",
+            corrupt=_cut_off(container, "PowerPoint Document"),
+            encrypted=token == 0xF3D1C4DF or "EncryptedSummary" in names,
+        )
     if any(n.startswith("__properties_version1") for n in names):
         return DetectedFormat("msg")
     if "VisioDocument" in names:
@@ -275,6 +284,10 @@ def _ole(path: Path, declared: str) -> DetectedFormat:
     return DetectedFormat(
         legacy or "ole", corrupt="no document stream in the OLE container" if legacy else ""
     )
+
+
+def _cut_off(container: ole.OleFile, *streams: str) -> str:
+    return "the file is cut off within its text" if any(map(container.cut_off, streams)) else ""
 
 
 def _has_filepass(book: bytes) -> bool:

@@ -33,6 +33,7 @@ class OleFile:
             )
             self._mini_cutoff, mini_start, _, difat, difat_count = struct.unpack_from("<5I", header, 56)
             self._fat = self._read_fat(f, header, fat_count, difat, difat_count)
+            self._bytes = path.stat().st_size
             self._entries = self._read_directory(f, dir_start)
             self._mini_fat = self._words(self._chain(f, mini_start, _MAX_SECTORS))
             root = self._entries.get("Root Entry")
@@ -51,6 +52,22 @@ class OleFile:
     def head(self, name: str) -> bytes:
         """The first bytes (up to 4 KiB) of the stream `name`, empty if there is none."""
         return self._heads.get(name, b"")
+
+    def cut_off(self, name: str) -> bool:
+        """True where sectors of the stream `name` lie behind the end of the file."""
+        start, size, _ = self._entries.get(name, (_END, 0, 0))
+        if size < self._mini_cutoff:
+            start, size, _ = self._entries.get("Root Entry", (_END, 0, 0))
+        seen = set[int]()
+        while size > 0 and start < _END and start not in seen:
+            if (start + 1) * self._size + min(size, self._size) > self._bytes:
+                return True
+            if start >= len(self._fat):  # the table itself is short
+                return False
+            seen.add(start)
+            size -= self._size
+            start = self._fat[start]
+        return False
 
     def _sector(self, f: BinaryIO, number: int) -> bytes:
         f.seek((number + 1) * self._size)

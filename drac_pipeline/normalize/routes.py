@@ -23,6 +23,7 @@ from drac_pipeline.errors import (
     StageTimeout,
     UnreadableDocument,
     UnsupportedDocument,
+    is_disk_full,
 )
 from drac_pipeline.model import SourceDocument
 from drac_pipeline.mupdf import pymupdf
@@ -103,6 +104,8 @@ def normalize(document: SourceDocument, workdir: Path, config: NormalizeConfig) 
         e.key, e.stage = e.key or document.key, e.stage or STAGE
         raise
     except (OSError, MemoryError, RuntimeError, ValueError) as e:
+        if is_disk_full(e):
+            raise  # told by the pipeline, which knows whose disk it is
         raise InternalError(f"{type(e).__name__}: {e}", key=document.key, stage=STAGE) from e
 
 

@@ -7,7 +7,6 @@ gives much less text than its print (a document of a kind we misread), the print
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.markers import format_page_comment
 from drac_pipeline.errors import DocumentError
-from drac_pipeline.model.conversion import BlockSpan, Converted, PageReport, TableData
+from drac_pipeline.model.conversion import BlockSpan, Converted, PageReport
 from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.office.docx import read_docx
 from drac_pipeline.office.fakes import promote
@@ -23,6 +22,7 @@ from drac_pipeline.office.missing import missing_warning, missing_words
 from drac_pipeline.office.package import Package
 from drac_pipeline.office.pictures import Merged, Pictures, merge, read_pictures
 from drac_pipeline.office.places import Print, letters_of, read_print
+from drac_pipeline.office.placing import placed
 from drac_pipeline.office.pptx import read_pptx
 from drac_pipeline.office.reading import Reading
 from drac_pipeline.web.facts import count_facts
@@ -32,7 +32,6 @@ from drac_pipeline.web.writer import Writer
 VERSION = 1
 _READERS: dict[str, Callable[[Package, ConvertConfig], Reading]] = {"docx": read_docx, "pptx": read_pptx}
 OWN_FORMATS = frozenset(_READERS)
-_COUNTED = re.compile(r"[#\s-]*(?:[\w.()]{1,12}\s+)?")
 _AHEAD = 6
 _ENOUGH = 0.5  # share of the print's letters that the file has to give
 
@@ -88,7 +87,7 @@ def _write(reading: Reading, printed: Print, pictures: Pictures) -> Converted:
         pages += [page] * (len(writer.spans) - len(pages))
     n_pages = len(printed.pages) - 1
     converted = writer.converted(f"office/{VERSION}", dropped, reading.warnings)
-    spans = _placed(writer.spans, converted.tables, pages, printed, converted.markdown)
+    spans = placed(writer.spans, converted.tables, pages, printed, converted.markdown)
     if reading.running:
         for page, text, above in printed.outside():
             reading.leave(text, "running header" if above else "running footer", page)
@@ -115,45 +114,6 @@ def _write(reading: Reading, printed: Print, pictures: Pictures) -> Converted:
             page.blank = page.blank and seen.blank
         report.pages.append(page)
     return converted
-
-
-def _placed(
-    spans: Sequence[BlockSpan],
-    tables: Sequence[TableData],
-    pages: Sequence[int | None],
-    printed: Print,
-    markdown: str,
-) -> list[BlockSpan]:
-    """The spans with their boxes."""
-    by_id = {t.table_id: t for t in tables}
-    out = []
-    for span, page in zip(spans, pages, strict=True):
-        table = by_id.get(span.table_id or "")
-        ranges: list[tuple[int, int]] = []
-        if page != 0:
-            row = table.rows[span.row] if table is not None and span.row is not None else None
-            if row is not None and any(row.cells):
-                ranges = printed.find_cells(_once(row.cells), page)
-            else:
-                ranges = _found(printed, markdown[span.start : span.end], page)
-        boxes = printed.boxes(ranges)
-        if table is not None and span.row is not None and boxes:
-            table.rows[span.row].page = boxes[0].page
-            table.rows[span.row].box = boxes[0]
-        elif table is not None and span.row is not None and page:
-            table.rows[span.row].page = page
-        out.append(span.model_copy(update={"boxes": boxes}))
-    return out
-
-
-def _found(printed: Print, text: str, page: int | None) -> list[tuple[int, int]]:
-    """Numbers that we count and those that are printed may differ."""
-    return printed.find(text, page) or printed.find(_COUNTED.sub("", text, count=1), page)
-
-
-def _once(cells: Sequence[str]) -> list[str]:
-    """A value spanned over neighbouring columns is printed once."""
-    return [c for n, c in enumerate(cells) if n == 0 or c != cells[n - 1]]
 
 
 def _turned_to(spans: Sequence[BlockSpan]) -> int:

@@ -13,7 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from drac_pipeline.config import DracConfig
-from drac_pipeline.errors import DocumentError, InternalError, MissingInput, SourceChanged
+from drac_pipeline.errors import (
+    DiskFull,
+    DocumentError,
+    InternalError,
+    MissingInput,
+    SourceChanged,
+    is_disk_full,
+)
 from drac_pipeline.model import SourceDocument
 from drac_pipeline.pipeline.freshness import converted_version, parent_versions, stale_reason
 from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, StageContext, StageOutput, code_version
@@ -125,6 +132,12 @@ def _run_stage(
     except MemoryError:
         error = InternalError("out of memory", remedy="Give the run more memory or split the document.")
     except Exception as e:
+        if is_disk_full(e):
+            error = DiskFull(
+                f"no room left for what the stage writes ({store.root})",
+                remedy="Free some space and run again: what was finished is kept.",
+            )
+            return StageOutcome(stage.name, "failed", failure=_fail(store, key, stage, inputs, config, error))
         log.debug("%s, %s\n%s", key, stage.name, traceback.format_exc())
         frame = traceback.extract_tb(e.__traceback__)[-1]
         error = InternalError(
@@ -217,7 +230,14 @@ def _fail(
         attempts = old.attempts + 1 if old and again else 1
         return current.model_copy(update={"failure": failure.model_copy(update={"attempts": attempts})})
 
-    return store.update_manifest(key, change).failure or failure
+    try:
+        return store.update_manifest(key, change).failure or failure
+    except OSError as e:
+        if is_disk_full(
+            e
+        ):  # no room to write it down either: the outcome says it, and the next run tries again
+            return failure
+        raise
 
 
 def _without_failure(manifest: Manifest, stage: str) -> Manifest:

@@ -17,6 +17,7 @@ from xlrd.formula import FormulaError
 from drac_pipeline.errors import CorruptDocument, EncryptedDocument
 from drac_pipeline.sheets.grid import Area, Cell, Declared, Kind, Look, RawSheet, Row, range_name
 from drac_pipeline.sheets.number_format import NumberFormat, builtin_code, number_format
+from drac_pipeline.sheets.xls_shapes import shape_texts
 from drac_pipeline.sheets.xlsx import too_many
 
 _BROKEN = (
@@ -42,10 +43,18 @@ def read_xls(path: Path, max_cells: int, *, hidden_sheets: bool = False) -> Iter
             str(path), formatting_info=True, on_demand=True, logfile=io.StringIO(), ragged_rows=True
         )
         reader = _Reader(book, max_cells)
+        stream: Any = book.mem
+        shapes = shape_texts(bytes(stream[book.base : book.base + book.stream_len]))
         for index, name in enumerate(book.sheet_names()):
             sheet = book.sheet_by_index(index)
             hidden = sheet.visibility != 0
-            yield RawSheet(name, hidden=True) if hidden and not hidden_sheets else reader.read(sheet, index)
+            if hidden and not hidden_sheets:
+                yield RawSheet(name, hidden=True)
+            else:
+                raw = reader.read(sheet, index)
+                shown = {c.text for r in raw.rows for c in r.cells}  # a chart names its rows by their cells
+                raw.texts = [t for t in (shapes[index] if index < len(shapes) else []) if t not in shown]
+                yield raw
             book.unload_sheet(index)
     except _BROKEN as e:
         if "encrypted" in str(e).lower() or "password" in str(e).lower():

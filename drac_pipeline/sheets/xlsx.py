@@ -44,6 +44,7 @@ from drac_pipeline.sheets.xlsx_parts import (
     read_comments,
     read_table,
     read_text_boxes,
+    read_titles,
     read_workbook,
     relations,
     rich_text,
@@ -258,4 +259,7 @@ class _SheetReader:
                     self.sheet.comments += read_comments(tree(self.archive, relation.target))
                 case "drawing":
                     self.sheet.texts += read_text_boxes(tree(self.archive, relation.target))
+                    for shown in relations(self.archive, relation.target).values():
+                        if shown.type == "chart":
+                            self.sheet.texts += read_titles(tree(self.archive, shown.target))
         self.sheet.comments.sort(key=lambda c: cell_position(c[0]))

@@ -293,6 +293,19 @@ def read_text_boxes(root: Any) -> list[str]:
     return out
 
 
+def read_titles(root: Any) -> list[str]:
+    """The titles of a chart and of its axes that are written out, not taken from cells."""
+    if root is None:
+        return []
+    out = []
+    for title in root.iter("{*}title"):
+        for p in title.iter("{*}p"):
+            text = " ".join("".join(t.text or "" for t in p.iter("{*}t")).split())
+            if text:
+                out.append(text)
+    return out
+
+
 def read_table(root: Any) -> Declared | None:
     """A table that is declared over a range, with or without its header row."""
     area = area_of(root.get("ref", ""))

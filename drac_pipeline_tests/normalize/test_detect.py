@@ -136,6 +136,11 @@ def test_legacy_and_encrypted_office(tmp_path: Path) -> None:
 
 def test_hostile_ole_structures_end(tmp_path: Path) -> None:
     good = make_ole(tmp_path / "a.doc", {"WordDocument": b"x"}).read_bytes()
+    assert not sniff(tmp_path / "a.doc").corrupt
+    (tmp_path / "cut.doc").write_bytes(
+        good[:-600]
+    )  # the directory is whole, the end of the text is not there
+    assert "cut off" in sniff(tmp_path / "cut.doc").corrupt
     for at in range(24, 80, 2):
         for value in (b"\0\0", b"\xff\xff", b"\x01\x00"):
             (tmp_path / "b.doc").write_bytes(good[:at] + value + good[at + 2 :])

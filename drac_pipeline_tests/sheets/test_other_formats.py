@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import struct
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from drac_pipeline.config import ConvertConfig, NormalizeConfig
 from drac_pipeline.errors import EncryptedDocument
 from drac_pipeline.normalize.office import office_converter
 from drac_pipeline.sheets import convert_workbook
+from drac_pipeline.sheets.xls_shapes import shape_texts
 from drac_pipeline_tests.sheets.conftest import put
 
 SPACES = " ".join(
@@ -141,3 +143,29 @@ def test_the_same_workbook_says_the_same_in_other_formats(tmp_path, kind):
         ("hidden", "Costs: hidden sheet"),
     ]
     assert any("a remark" in d.text for d in made.report.dropped)
+
+
+@pytest.mark.office
+def test_text_of_shapes_is_read(tmp_path):
+    shape = """<draw:custom-shape svg:x="1cm" svg:y="3cm" svg:width="6cm" svg:height="3cm"
+        xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0">
+        <text:p>Mind the łatch</text:p><text:p>Second line</text:p></draw:custom-shape>"""
+    table = f"""<table:table table:name="Data"><table:shapes>{shape}</table:shapes>
+        <table:table-row><table:table-cell office:value-type="string"><text:p>Cell</text:p></table:table-cell>
+        </table:table-row></table:table>"""
+    flat = tmp_path / "shapes.fods"
+    flat.write_text(
+        f"""<?xml version="1.0" encoding="UTF-8"?><office:document {SPACES} office:version="1.3"
+        office:mimetype="application/vnd.oasis.opendocument.spreadsheet"><office:body><office:spreadsheet>
+        {table}</office:spreadsheet></office:body></office:document>"""
+    )
+    for kind in ("xls", "xlsx", "ods"):
+        path = office_converter(NormalizeConfig()).convert(flat, tmp_path / kind, to=kind)
+        made = convert_workbook(path, kind, ConvertConfig())
+        assert made.markdown == "# Data\n\nCell\n\nMind the łatch\n\nSecond line\n", kind
+
+
+def test_a_broken_stream_gives_no_shapes():
+    assert shape_texts(b"") == []
+    sheet = struct.pack("<HHI", 0x85, 4, 8) + struct.pack("<HH", 0x809, 0) + struct.pack("<HH", 0x1B6, 900)
+    assert shape_texts(sheet) == [[]]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from drac_pipeline.errors import ConfigError
-from drac_pipeline.model import CHUNK_SCHEMA
+from drac_pipeline.model import CHUNK_SCHEMA, as_chunk_table
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE
 from drac_pipeline.store import Manifest, Store
 
@@ -42,16 +43,22 @@ def export_chunks(store: Store, out: Path) -> int:
         raise ConfigError(
             f"{out.name}: chunks are exported as .parquet or .jsonl; give the file such an ending"
         )
-    out.parent.mkdir(parents=True, exist_ok=True)
     tables = (
-        pq.read_table(store.path(m.document_key, "chunks", CHUNKS_FILE, m)).cast(CHUNK_SCHEMA)
+        as_chunk_table(pq.read_table(store.path(m.document_key, "chunks", CHUNKS_FILE, m)))
         for m in _having(store, "chunks")
     )
+    write = _write_parquet if out.suffix == ".parquet" else _write_json_lines
+    return write_whole(out, lambda f: write(f, tables))
+
+
+def write_whole(out: Path, write: Callable[[IO[bytes]], int]) -> int:
+    """Have `write` fill a temporary file that replaces `out` when it is whole; gives what it gave."""
+    out.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as f:
-            n = _write_parquet(f, tables) if out.suffix == ".parquet" else _write_json_lines(f, tables)
+            n = write(f)
         _give_usual_mode(temporary)
         temporary.replace(out)
     finally:

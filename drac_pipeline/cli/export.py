@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from drac_pipeline.cli.console import HomeOption, existing_home, out
+from drac_pipeline.cli.console import HomeOption, err, existing_home, out
 from drac_pipeline.export import export_chunks, export_markdown
+from drac_pipeline.index.export import Exported, export_langchain, export_llamaindex, export_vectors
 
-export_app = typer.Typer(no_args_is_help=True, help="Write Markdown or chunks for use elsewhere.")
+export_app = typer.Typer(no_args_is_help=True, help="Write Markdown, chunks or vectors for use elsewhere.")
 
 
 @export_app.command()
@@ -34,3 +35,37 @@ def chunks(
     page_start, page_end, n_chars and more."""
     n = export_chunks(existing_home(home).store, file)
     out.print(f"{n} chunks written to {file}")
+
+
+FileArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write.", show_default=False)]
+
+
+@export_app.command()
+def vectors(file: FileArgument, home: HomeOption) -> None:
+    """Write one row a chunk with its vector and the embedder's name; .parquet or .jsonl."""
+    _tell(export_vectors(existing_home(home), file), file)
+
+
+@export_app.command()
+def langchain(file: FileArgument, home: HomeOption) -> None:
+    """Write a LangChain document a line (JSON).
+
+    To read it: [Document.model_validate_json(line) for line in open(OUT)]
+    """
+    _tell(export_langchain(existing_home(home), file), file)
+
+
+@export_app.command()
+def llamaindex(file: FileArgument, home: HomeOption) -> None:
+    """Write a LlamaIndex node a line (JSON), with its vector, its document and its neighbours.
+
+    To read it: [TextNode.model_validate_json(line) for line in open(OUT)]
+    """
+    _tell(export_llamaindex(existing_home(home), file), file)
+
+
+def _tell(done: Exported, file: Path) -> None:
+    out.print(f"{done.chunks} chunks written to {file}")
+    if done.without_vectors:
+        n, some = len(done.without_vectors), ", ".join(done.without_vectors[:3])
+        err.print(f"{n} documents have no vectors of their chunks yet ({some}); `drac run` makes them")

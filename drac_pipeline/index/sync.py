@@ -117,7 +117,9 @@ def current_embedder(manifests: list[Manifest], config: DracConfig) -> str:
 
 def _compare(manifests: list[Manifest], embedder: str, there: dict[str, tuple[str, int]]) -> IndexState:
     due = {
-        m.document_key: (m.stages[STAGE].data_version, _n_chunks(m)) for m in manifests if _ready(m, embedder)
+        m.document_key: (m.stages[STAGE].data_version, _n_chunks(m))
+        for m in manifests
+        if is_ready(m, embedder)
     }
     wanted = {key: rows for key, rows in due.items() if rows[1]}
     return IndexState(
@@ -139,7 +141,7 @@ def _with_chunks(home: Home) -> list[Manifest]:
     return sorted((m for m in home.store.manifests() if "chunks" in m.stages), key=lambda m: m.document_key)
 
 
-def _ready(manifest: Manifest, embedder: str) -> bool:
+def is_ready(manifest: Manifest, embedder: str) -> bool:
     """True where the vectors are of the chunks there are now, and of this embedder."""
     record = manifest.stages.get(STAGE)
     fresh = record and record.inputs.get("chunks") == manifest.stages["chunks"].data_version

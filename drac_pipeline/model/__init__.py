@@ -5,6 +5,7 @@ from drac_pipeline.model.chunk import (
     CHUNK_SCHEMA,
     CHUNK_SCHEMA_VERSION,
     Chunk,
+    as_chunk_table,
     chunks_from_table,
     chunks_to_table,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "SourceDocument",
     "TableData",
     "TableRow",
+    "as_chunk_table",
     "chunks_from_table",
     "chunks_to_table",
     "elements_from_table",

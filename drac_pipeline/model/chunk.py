@@ -91,3 +91,12 @@ def chunks_from_table(table: pa.Table) -> list[Chunk]:
         row["boxes"] = tuple(Box(**b) for b in row["boxes"])
         out.append(Chunk(**row))
     return out
+
+
+def as_chunk_table(table: pa.Table) -> pa.Table:
+    """A table of this or an earlier version of the schema in this one; columns it did not have are null."""
+    columns = {
+        f.name: table.column(f.name) if f.name in table.column_names else pa.nulls(table.num_rows, f.type)
+        for f in CHUNK_SCHEMA
+    }
+    return pa.table(columns).cast(CHUNK_SCHEMA)

@@ -26,6 +26,7 @@ _CONTINUED = re.compile(
 )
 _HEADING_CHARS = 200
 _LINE_CHARS = 120
+_NUMBER = re.compile(r"(\d{1,3})[.):]\s")
 _APART = 1200  # hundredths of a point
 
 
@@ -41,6 +42,9 @@ class _Slide:
     box: Node = None
     title: str = ""
     text: list[Node] = field(default_factory=list)
+    begun: bool = False  # something of it was written, its title or other text
+    led: bool = False  # it has no title, and its first line is set like a heading
+    number: int = 0  # of the last line on the level of that one
 
 
 class Pptx:
@@ -53,6 +57,7 @@ class Pptx:
         self.reading = Reading()
         self._last = ""  # the title that holds, and its level
         self._level = 0
+        self._number = 0  # of the last heading below a leading line, where it is numbered
 
     def read(self) -> Reading:
         """The presentation as a page."""
@@ -140,6 +145,7 @@ class Pptx:
         text = plain(pieces)
         if not text:
             return
+        slide.begun, self._number = True, 0
         key = _CONTINUED.sub("", text).casefold()
         if key and key == self._last:
             self.reading.leave(text, "running header", len(self.reading.slides))
@@ -201,13 +207,31 @@ class Pptx:
                     continue
                 lists.close()
                 if _heads(paragraph, pieces, paragraphs[n + 1 :]):
-                    add(box, f"h{min(6, self._level + 1)}", [Piece(text)])
+                    add(box, f"h{min(6, self._line_level(text, slide))}", [Piece(text)])
                 else:
                     add(box, "p", pieces)
+                slide.begun = True
                 continue
+            slide.begun = True
             if marker.text:
                 pieces = [Piece(f"{marker.text} "), *pieces]
             fill(lists.item(box, "slide", level, 0.0, marker), pieces)
+
+    def _line_level(self, text: str, slide: _Slide) -> int:
+        """The level of a line that is set like a heading. On a slide without a title the first line is
+        what the others stand under, those apart whose number goes on from its own; it is one of them
+        where its number goes on from theirs on the slide before."""
+        numbered = _NUMBER.match(text)
+        number = int(numbered[1]) if numbered else 0
+        if not slide.begun:
+            slide.led = True
+            below = number > 1 and number == self._number + 1
+            slide.number = 0 if below else number
+        else:
+            below = slide.led and not (number > 1 and number == slide.number + 1)
+            slide.number = slide.number if below else number
+        self._number = number if below else 0
+        return self._level + (2 if below else 1)
 
     def _frame(self, shape: Node, slide: _Slide) -> None:
         for node in shape.iter(f"{A}tbl", f"{DGM}relIds", f"{C}chart"):

@@ -92,6 +92,27 @@ def test_lines_in_bold_over_text_are_headings_below_the_title(tmp_path: Path) ->
     ]
 
 
+def test_the_first_line_in_bold_of_a_slide_without_title_leads_it(tmp_path: Path) -> None:
+    deck = Presentation()
+    add(deck, TITLE, "Guide")
+    lines = ("Booking", "How it goes.", "1. By phone", "Call us.", "2. At the desk", "Come by.")
+    box(add(deck, 6, ""), *lines, bold=(0, 2, 4))
+    box(add(deck, 6, ""), "3. In the app", "Tap on it.", "Refunds", "Ask us.", bold=(0, 2))
+    box(add(deck, 6, ""), "1. Filter", "Clean.", "Price", "Low.", "2. Plug", "New.", bold=(0, 2, 4))
+    deck.save(str(tmp_path / "a.pptx"))
+    assert [line for line in body(read(tmp_path / "a.pptx", [[]] * 4)) if line.startswith("#")] == [
+        "# Guide",
+        "## Booking",
+        "### 1. By phone",
+        "### 2. At the desk",
+        "### 3. In the app",
+        "### Refunds",
+        "## 1. Filter",
+        "### Price",
+        "## 2. Plug",
+    ]
+
+
 def test_shapes_in_groups_tables_and_numbered_lines(tmp_path: Path) -> None:
     deck = Presentation()
     slide = add(deck, 5, "All")

@@ -22,6 +22,8 @@ td, th { padding: 6px 8px; text-align: left; vertical-align: top }
 .middle td, .middle th { vertical-align: middle }
 .centre { text-align: center !important }
 .bare thead th { border-bottom: 2px solid #333 }
+.framed { border-collapse: separate; border-spacing: 0; border: solid #000; border-width: 2px 0 }
+.framed th { background: #cde }
 .striped tr:nth-child(even) td { background: #eee }
 """
 LISTS = """
@@ -72,6 +74,18 @@ TABLES = """
 <tr><td>Kiel</td><td>Service</td><td>41</td></tr>
 <tr><td>Gdynia</td><td>Sensors</td><td>35</td></tr></tbody></table>
 <p>All three are open from Monday to Friday.</p>
+<h2>Rates</h2><p>The rates hold for the whole year.</p>
+<table class="lined middle"><thead><tr><th>Journey</th><th>Rate</th></tr></thead><tbody>
+<tr><td rowspan="2">Journey by car of the company, or by a car that is hired for the day</td>
+<td>12.50</td></tr>
+<tr><td>14.00</td></tr><tr><td rowspan="2">Journey by rail, second class</td><td>61.00</td></tr>
+<tr><td>75.00</td></tr></tbody></table>
+<p>Hotels are booked by the office.</p>
+<table class="framed striped"><thead><tr><th rowspan="2">Room</th>
+<th colspan="2" class="centre">Nights</th></tr>
+<tr><th>Week</th><th>Weekend</th></tr></thead><tbody><tr><td>Single</td><td>80</td><td>95</td></tr>
+<tr><td>Double</td><td>110</td><td>130</td></tr><tr><td>Suite</td><td>190</td><td>240</td></tr></tbody></table>
+<p>Breakfast is included in all of these.</p>
 """
 
 
@@ -156,4 +170,22 @@ def test_shades_alone_tell_rows_and_columns(printed: Converted):
         "Site: Lancaster; Work: Development, sales; Staff: 138.",
         "Site: Kiel; Work: Service; Staff: 41.",
         "Site: Gdynia; Work: Sensors; Staff: 35.",
+    ]
+
+
+def test_labels_over_two_rows_whose_lines_never_meet_the_values(printed: Converted):
+    car = "Journey by car of the company, or by a car that is hired for the day"
+    assert rows_of(printed, "Journey: ") == [
+        f"Journey: {car}; Rate: 12.50.",
+        f"Journey: {car}; Rate: 14.00.",
+        "Journey: Journey by rail, second class; Rate: 61.00.",
+        "Journey: Journey by rail, second class; Rate: 75.00.",
+    ]
+
+
+def test_a_shade_in_a_tone_of_its_own_is_the_header(printed: Converted):
+    assert rows_of(printed, "Room: ") == [
+        "Room: Single; Nights, Week: 80; Nights, Weekend: 95.",
+        "Room: Double; Nights, Week: 110; Nights, Weekend: 130.",
+        "Room: Suite; Nights, Week: 190; Nights, Weekend: 240.",
     ]

@@ -63,7 +63,7 @@ def _run(items: list, i: int) -> int:
         row = items[j]
         if not isinstance(row, Row):
             break
-        if row.base - last.base > 2.6 * max(row.size, last.size):
+        if row.base - last.base > (3.6 if _in_line(last, row) else 2.6) * max(row.size, last.size):
             break
         left = _intersect(free, _free(row), 0.5 * row.size)
         if len(row.cells) > 1:
@@ -85,6 +85,13 @@ def _run(items: list, i: int) -> int:
         last = row
         j += 1
     return j
+
+
+def _in_line(above: Row, row: Row) -> bool:
+    """All cells of the two rows begin at the same places."""
+    if not 1 < len(row.cells) == len(above.cells):
+        return False
+    return all(abs(a.x0 - b.x0) < 1.5 for a, b in zip(above.cells, row.cells, strict=True))
 
 
 def _free(row: Row) -> list[tuple[float, float]]:
@@ -118,7 +125,7 @@ def _is_table(rows: list[Row]) -> bool:
     columns = column_ranges(rows)
     if len(columns) < 2:
         return False
-    if len(columns) == 2 and len(multi) < 3:
+    if len(columns) == 2 and len(multi) < 3 and not _labelled(multi):
         return False
     if len(multi) < 0.34 * len(rows) or _justified(rows):
         return False
@@ -138,6 +145,11 @@ def _is_table(rows: list[Row]) -> bool:
         return False
     words = sum(len(s.words) for r in multi for s in r.cells) / sum(len(r.cells) for r in multi)
     return words < 12
+
+
+def _labelled(rows: list[Row]) -> bool:
+    """Keys in bold beside values that are not."""
+    return all(len(r.cells) == 2 and r.cells[0].bold and not r.cells[1].bold for r in rows)
 
 
 def _justified(rows: list[Row]) -> bool:

@@ -53,6 +53,9 @@ def edges_of(draft: Draft) -> list[float]:
     if not at:
         return []
     lo, hi = min(at), max(at)
+    for r in draft.h_rules:  # one over the whole table, where the others leave out its sides
+        if not r.joints and r.x0 < lo + 2 and r.x1 > hi - 2:
+            at += [r.x0, r.x1]
     at += [r.x0 for r in draft.v_rules if lo < r.x0 < hi]
     out: list[list[float]] = []
     for x in sorted(at):

@@ -40,11 +40,16 @@ def grow(rows: list[Row], candidates: list[Row], edges: list[float], *, up: bool
             break
         if row.x0 < edges[0] - OUT or row.x1 > edges[-1] + OUT:
             break
-        if any(_over(s, edges, row, up=up) for s in row.segments):
+        if any(_over(s, edges) for s in row.segments) and not (up and _spans(row, edge, edges)):
             break
         out.append(row)
         edge = row
     while out and len(out[-1].cells) < 2 and not _same_cell(out, rows, up=up):
+        tail = out[
+            len(out) - sum(1 for _ in itertools.takewhile(lambda r: len(r.cells) < 2, reversed(out))) :
+        ]
+        if len(columns_filled(tail, edges)) > 1:
+            break  # cells of one row at different heights
         out.pop()
     return out[::-1] if up else out
 
@@ -57,17 +62,20 @@ def _same_cell(out: list[Row], rows: list[Row], *, up: bool) -> bool:
     return all(s.bold for s in last.segments) == any(s.bold for s in before.segments)
 
 
-def _over(s: Segment, edges: list[float], row: Row, *, up: bool) -> bool:
-    """The text lies over an edge, and is no header of several columns."""
+def _over(s: Segment, edges: list[float]) -> bool:
+    """The text lies over an edge."""
     inner = [x for x in edges[1:-1] if s.x0 + 1 < x < s.x1 - 1]
-    inner = [
-        x
-        for x in inner
-        if not any(a.x1 <= x - 1.6 and b.x0 >= x + 1.6 for a, b in itertools.pairwise(s.words))
-    ]
-    if not inner:
-        return False
-    return not up or (len(row.segments) < 2 and s.x0 < edges[1])
+    gaps = [(a.x1 + 1.6, b.x0 - 1.6) for a, b in itertools.pairwise(s.words)]
+    return any(not any(lo <= x <= hi for lo, hi in gaps) for x in inner)
+
+
+def _spans(row: Row, below: Row, edges: list[float]) -> bool:
+    """Headers over several columns: several texts, one in the middle of its columns, or one in bold
+    right of the labels."""
+    if len(row.segments) > 1 or _group(row, below, edges):
+        return True
+    bold = all(s.bold for r in (row, below) for s in r.segments)
+    return bold and row.x0 >= edges[1] and below.base - row.base < 3.4 * row.size
 
 
 def same_columns(one: Rule, two: Rule) -> bool:
@@ -77,11 +85,34 @@ def same_columns(one: Rule, two: Rule) -> bool:
 
 
 def prose_between(between: list[Segment], top: Rule, bottom: Rule) -> bool:
-    """A line of one text over the edges, well away from both rules: text between two tables."""
+    """A line of one text over the edges, well away from both rules or beside lines that keep to
+    them: text between two tables. A cell over all columns has a band of its own."""
     edges = edges_of_rules([top, bottom])
-    for row in visual_rows(between):
-        s = row.segments[0]
-        far = row.base - top.y0 > 3 * row.size and bottom.y0 - row.base > 2 * row.size
-        if len(row.segments) == 1 and far and _over(s, edges, row, up=False):
-            return True
-    return False
+    rows = visual_rows(between)
+    across = [r for r in rows if len(r.segments) == 1 and _over(r.segments[0], edges)]
+    if across and len(across) < len(rows):
+        return True
+    return any(r.base - top.y0 > 3 * r.size and bottom.y0 - r.base > 2 * r.size for r in across)
+
+
+def _group(row: Row, below: Row, edges: list[float]) -> bool:
+    """A header in the middle over several columns, not over the labels."""
+    s = row.segments[0]
+    if len(row.segments) > 1 or s.x0 < edges[1] or all(x.bold for x in below.segments) != s.bold:
+        return False
+    if below.base - row.base > 3.4 * row.size:
+        return False
+    inner = edges[1:]
+    middles = [(a + b) / 2 for k, a in enumerate(inner) for b in inner[k + 2 :]]
+    return any(abs((s.x0 + s.x1) / 2 - m) < 2 for m in middles)
+
+
+def columns_filled(rows: list[Row], edges: list[float]) -> set[int]:
+    """The columns between the edges in which the rows have text."""
+    return {
+        k
+        for k, (a, b) in enumerate(itertools.pairwise(edges))
+        for r in rows
+        for s in r.segments
+        if a - OUT < s.x0 and s.x1 < b + OUT
+    }

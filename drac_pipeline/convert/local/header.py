@@ -56,6 +56,9 @@ def header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
 def _header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
     if len(lines) < 2 or _key_value(lines, columns) or labels_by_type(lines, columns):
         return 0
+    shaded = _shaded(lines, draft, columns)
+    if shaded:
+        return shaded
     full = full_rules(draft, columns)
     first, last = lines[0].row, lines[-1].row
     inner = [y for y in full if first.base < y < last.y0 + 1]
@@ -76,11 +79,19 @@ def _header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
             return k + (_more(lines, k, inner) if len(inner) > 1 else 0)
     elif outer_top and draft.ruled and any(y >= last.base for y in full) and not draft.v_rules:
         # rules above and below and none between: a table without a header, unless its
-        # first line is set apart by its type
-        return 1 if _styled(lines, 1) else 0
+        # first lines are set apart by their type
+        styled = _styled(lines, 1)
+        if not styled:
+            return 0
     k = 0
     while k < len(lines) - 1 and k < 8 and _styled(lines, k + 1):
-        alone = k and list(lines[k].cells) == [0] and any(list(line.cells) != [0] for line in lines[:k])
+        tight = k and lines[k].base - lines[k - 1].base < 1.35 * lines[k].row.size
+        alone = (
+            k
+            and not tight
+            and list(lines[k].cells) == [0]
+            and any(list(line.cells) != [0] for line in lines[:k])
+        )
         if alone or lines[k].band:
             break  # a section's title below the header
         k += 1
@@ -89,14 +100,41 @@ def _header_rows(lines: list[Line], draft: Draft, columns: Columns) -> int:
     return _by_content(lines, columns)
 
 
+def _shaded(lines: list[Line], draft: Draft, columns: Columns) -> int:
+    """How many first lines lie on shades over all columns, in a tone that no row below has."""
+    y = lines[0].middle
+    bottoms: list[float] = []
+    tones: set[float] = set()
+    for x0, x1 in columns:
+        bottom = y
+        for s in sorted(draft.shades, key=lambda s: s.y0):
+            if (
+                s.x0 - 1 <= (x0 + x1) / 2 <= s.x1 + 1
+                and s.y0 <= bottom + 2 < s.y1
+                and (not tones or s.tone in tones)
+            ):
+                bottom = s.y1
+                tones.add(s.tone)
+        bottoms.append(bottom)
+    end = max(bottoms)
+    if end - min(bottoms) > 3 or min(bottoms) == y:
+        return 0
+    if any(s.tone in tones and s.y0 > end - 2 for s in draft.shades):
+        return 0
+    k = sum(line.middle < end for line in lines)
+    return k if k < len(lines) else 0
+
+
 def _key_value(lines: list[Line], columns: Columns) -> bool:
     """Two columns, of which the first is set as labels from the first row on."""
-    if len(columns) != 2 or not {0, 1} <= set(lines[0].cells):
+    if len(columns) != 2:
         return False
     keys = [s for line in lines for s in line.cells.get(0, ())]
     values = [s for line in lines for s in line.cells.get(1, ())]
-    if all(s.bold for s in keys) and sum(s.bold for s in values) < 0.3 * len(values):
-        return not lines[0].cells[1][0].bold
+    if keys and values and all(s.bold for s in keys) and sum(s.bold for s in values) < 0.3 * len(values):
+        return not values[0].bold
+    if not {0, 1} <= set(lines[0].cells):
+        return False
     labels = [line.text(0) for line in lines if 0 in line.cells]
     said = [line.text(1) for line in lines if 1 in line.cells]
     coded = any(c.isdigit() for c in said[0]) and any(c.isalpha() for c in said[0])

@@ -81,7 +81,7 @@ def _widest(
     if centred and not (left < 9 and off(*own) > CENTRED and min(off(*w) for w in centred) > 0.8):
         # several spaces are centred alike only round a middle column: the larger one has headers below
         return max(centred, key=lambda w: w[1] - w[0]) if a in leaves else centred[0]
-    if left < 14:
+    if left < 14 and a:
         # set at the left of its cell: up to the next text
         right = [q for p, q in wider if p == a]
         return (a, max(right)) if right else own

@@ -27,6 +27,7 @@ class Rule:
     x1: float
     y1: float
     joints: tuple[float, ...] = ()
+    tone: float = 0.0  # of a shade: its colour, as one number
 
 
 def turned(x: float, y: float, turn: tuple[int, int], w: float, h: float) -> tuple[float, float]:
@@ -91,7 +92,10 @@ def read_rules(page: pymupdf.Page, out: PageText) -> None:
                 if filled and fill is not None and min(fill) < 0.97:
                     ax, ay = turned(x0, y0, out.turn, *out.size)
                     bx, by = turned(x1, y1, out.turn, *out.size)
-                    out.shades.append(Rule(min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)))
+                    tone = sum(c * w for c, w in zip(fill, (1, 10, 100, 1000), strict=False))
+                    out.shades.append(
+                        Rule(min(ax, bx), min(ay, by), max(ax, bx), max(ay, by), tone=round(tone, 2))
+                    )
             elif item[0] == "qu" and "s" in kind:
                 q = item[1]
                 for p, r in ((q[0], q[1]), (q[1], q[3]), (q[3], q[2]), (q[2], q[0])):

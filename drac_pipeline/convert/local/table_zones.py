@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 from drac_pipeline.convert.local.above import EDGE, lines_within, parts_header, rows_above
 from drac_pipeline.convert.local.grid import column_ranges, cut_at_gutters, refine
-from drac_pipeline.convert.local.grown import edges_of_rules, grow, prose_between, same_columns
+from drac_pipeline.convert.local.grown import (
+    columns_filled,
+    edges_of_rules,
+    grow,
+    prose_between,
+    same_columns,
+)
 from drac_pipeline.convert.local.rows import Row, visual_rows
 from drac_pipeline.convert.local.stacked import figures, lines_over, split_stacked
 from drac_pipeline.convert.local.text_layer import PageText, Rule, Segment
@@ -83,7 +89,8 @@ def _chain(
         between = _between(segments, last.y0, rule.y0, rule)
         if between is None or (not between and _parted(last, rule, v_rules)):
             break
-        if rule.y0 - last.y0 > 3 and between and not _tabular(between, last, rule):
+        cells = bool(last.joints) and bool(rule.joints)  # borders drawn cell by cell
+        if rule.y0 - last.y0 > 3 and between and not cells and not _tabular(between, last, rule):
             break
         if last.joints and between and not _held(last, rule, v_rules) and prose_between(between, last, rule):
             break
@@ -165,6 +172,8 @@ def _drafts(page: PageText, rules: list[Rule], segments: list[Segment], taken: s
     drawn = len(edges_of_rules(rules)) > 2  # all rows keep to the columns of these rules
     parts = [draft.rows] if drawn else split_stacked(draft.rows, draft.v_rules)
     over = rows_above(page, parts[0], rules, [s for s in segments if id(s) not in taken])
+    if len(over) + len(draft.rows) < 2:
+        return []
     if len(parts) == 1 and not over:
         return [draft]
     parts[0] = over + parts[0]
@@ -186,7 +195,8 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
         if id(s) not in taken and top - 1 < s.base - 0.3 * s.size < bottom + 1 and not _stands_out(s, x0, x1)
     ]
     rows = visual_rows(inside)
-    multi = [r for r in rows if len(r.cells) > 1]
+    drawn = len(columns_filled(rows, edges_of_rules(rules))) > 1
+    multi = drawn or any(len(r.cells) > 1 for r in rows)
     if not _closed(bottom, x0, x1, v_rules) and _stub_outside(rows, segments, taken, x0, x1):
         return None  # rules over the figures only: the rows' labels stand left of them
     if not multi:
@@ -198,7 +208,7 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     if box_of_headers or not _closed(bottom, x0, x1, v_rules):
         rows += _below(rows, segments, taken, (x0, x1), bottom, page.h_rules)
         rows += _grown_below(page, rows, rules, segments, taken)
-    if len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2:
+    if not drawn and (len(rows) < 2 or sum(len(r.cells) > 1 for r in rows) < 2):
         return None
     return with_rules(page, rows, (x0, x1), ruled=True)
 

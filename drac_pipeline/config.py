@@ -384,9 +384,44 @@ class _Identity(_Settings):
 
 
 class EmbedConfig(_Settings):
-    """Chunks to vectors."""
+    """Chunks to vectors: by the embedded model, by Titan on Bedrock, or by an OpenAI-compatible endpoint.
+    A service takes retries, timeouts and budgets from [model]."""
 
-    operational = frozenset({"model_folder", "threads"})
+    operational = frozenset(
+        {
+            *("model_folder", "threads", "region", "profile", "endpoint_url", "api_key_env"),
+            *("texts_per_call", "calls_in_parallel", "price_provider"),
+        }
+    )
+    provider: Literal["local", "bedrock", "openai"] = "local"
+    model: str = Field(
+        default="",
+        description="model of a service; empty: amazon.titan-embed-text-v2:0, or text-embedding-3-small",
+    )
+    dimensions: int = Field(
+        default=0, ge=0, description="length of a service's vectors; 0: 1,024 for Titan, else the model's own"
+    )
+    document_prefix: str = Field(
+        default="", description="put before chunks, where a service's model wants it"
+    )
+    query_prefix: str = Field(default="", description="put before questions, likewise")
+    region: str = Field(
+        default="", description="AWS region; empty: that of [model], or as the environment says"
+    )
+    profile: str = Field(default="", description="AWS profile; empty: likewise")
+    endpoint_url: str = Field(default="", description="another endpoint; the base URL for `openai`")
+    api_key_env: str = Field(
+        default="OPENAI_API_KEY", description="environment variable with the key for `openai`"
+    )
+    texts_per_call: int = Field(
+        default=64, ge=1, description="texts sent at once to `openai`; Titan takes one"
+    )
+    calls_in_parallel: int = Field(
+        default=8, ge=1, description="most calls in flight, all runs of the home together"
+    )
+    price_provider: str = Field(
+        default="", description="whose prices: a provider of genai-prices; empty: aws or openai"
+    )
     model_folder: str = Field(
         default="",
         description="folder with the embedded model's model.onnx and tokenizer.json; empty: the installed"
@@ -405,6 +440,11 @@ class EmbedConfig(_Settings):
     threads: int = Field(
         default=0, ge=0, description="texts embedded at a time by the embedded model; 0: by the cores"
     )
+
+    @property
+    def by_service(self) -> bool:
+        """Whether chunks go to a service."""
+        return self.provider != "local"
 
 
 class IndexConfig(_Settings):

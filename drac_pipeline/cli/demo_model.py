@@ -23,9 +23,10 @@ def demo_model(
     seed: Annotated[int, typer.Option(help="Which calls those are.")] = 1,
     seconds: Annotated[float, typer.Option(help="End after so many seconds; 0: at Ctrl-C.")] = 0.0,
 ) -> None:
-    """Serve a stand-in for Bedrock Converse and OpenAI chat on this machine. No model, no cost.
+    """Serve a stand-in for Bedrock (Converse, Titan embeddings) and OpenAI (chat, embeddings). No cost.
 
-    It is no model: it answers page images with what the local converter reads, and plans by a simple rule.
+    It is no model: it answers page images with what the local converter reads, plans by a simple rule, and
+    embeds by hashing words.
     Use it to see model mode, retries, budgets and the ledger before there is an account.
 
     Example:
@@ -44,6 +45,7 @@ def demo_model(
             f"a stand-in for a model answers at {server.url} and knows {len(brain.table)} pages.\n"
             "In drac.toml:\n\n"
             f'\\[convert]\nmode = "model"\n\n\\[plan]\nplanner = "model"\n\n\\[model]\nregion = "eu-west-1"\n'
+            f'endpoint_url = "{server.url}"\n\n\\[embed]\nprovider = "bedrock"\nregion = "eu-west-1"\n'
             f'endpoint_url = "{server.url}"\n\n'
             "and in the environment any AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (it takes them all)."
         )
@@ -53,4 +55,7 @@ def demo_model(
                 time.sleep(0.2)
         except KeyboardInterrupt:
             pass
-    out.print(f"{server.requests} requests, {server.pages} pages, faults: {dict(plan.seen)}")
+    out.print(
+        f"{server.requests} requests, {server.pages} pages, {server.texts} texts embedded,"
+        f" faults: {dict(plan.seen)}"
+    )

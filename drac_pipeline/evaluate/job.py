@@ -111,7 +111,9 @@ def _rankers(
     for spec in dict.fromkeys(wish.embedders or home.config.evaluate.embedders):
         if spec == NO_EMBEDDER:
             continue
-        kept = KeptVectors(open_embedder(embed_settings(home, spec)), home.path / STATE_FOLDER / CACHE_FILE)
+        state = home.path / STATE_FOLDER
+        embedder = open_embedder(embed_settings(home, spec), home.config.model, state, "evaluation")
+        kept = KeptVectors(embedder, state / CACHE_FILE)
         label = kept.name if spec == HOME_EMBEDDER else f"{kept.name} {spec}"
         missing = kept.missing(texts)
         if missing:

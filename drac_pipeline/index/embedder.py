@@ -22,9 +22,11 @@ class Embedder(Protocol):
     """
 
     name: str
-    dimensions: int
     max_tokens: int
     too_long: TooLong
+
+    @property
+    def dimensions(self) -> int: ...
 
     def embed_documents(self, texts: list[str]) -> np.ndarray: ...
 

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
-from drac_pipeline.config import EmbedConfig
+from drac_pipeline.config import EmbedConfig, ModelConfig
 from drac_pipeline.index.embedder import Embedder
 
-_OPEN: dict[str, Embedder] = {}
+_OPEN: dict[tuple[str, ...], Embedder] = {}
 _LOCK = threading.Lock()
 
 
-def open_embedder(config: EmbedConfig | None = None) -> Embedder:
-    """The embedder of `config` (default: the embedded model). Raises ConfigError."""
+def open_embedder(
+    config: EmbedConfig | None = None,
+    model: ModelConfig | None = None,
+    state: Path | None = None,
+    run: str = "",
+) -> Embedder:
+    """The embedder of `config` (default: the embedded model). Raises ConfigError.
+
+    One of a service takes retries and budgets from `model`, keeps its ledger in the folder `state` and
+    counts its spending to `run`; without `state` it counts tokens and embeds nothing.
+    """
     config = config or EmbedConfig()
-    key = config.model_dump_json()
+    key: tuple[str, ...] = (config.model_dump_json(),)
+    if config.by_service:
+        model = model or ModelConfig()
+        key = (*key, model.model_dump_json(), str(state), run)
     with _LOCK:
         if key not in _OPEN:
-            _OPEN[key] = _make(config)
+            _OPEN[key] = _of_service(config, model, state, run) if config.by_service else _local(config)
         return _OPEN[key]
 
 
-def _make(config: EmbedConfig) -> Embedder:
+def _local(config: EmbedConfig) -> Embedder:
     from drac_pipeline.index.minilm import MAX_TOKENS, MiniLM
 
     return MiniLM(
@@ -30,3 +43,9 @@ def _make(config: EmbedConfig) -> Embedder:
         too_long=config.too_long,
         threads=config.threads,
     )
+
+
+def _of_service(config: EmbedConfig, model: ModelConfig | None, state: Path | None, run: str) -> Embedder:
+    from drac_pipeline.index.service_embedder import ServiceEmbedder
+
+    return ServiceEmbedder(config, model or ModelConfig(), state, run)

@@ -9,11 +9,13 @@ from typing import Any, Literal
 
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.globs import glob_pattern
+from drac_pipeline.index.embedder import Embedder
 from drac_pipeline.index.fusion import fuse
 from drac_pipeline.index.highlight import spans_of_words
 from drac_pipeline.index.open import open_embedder
 from drac_pipeline.index.sync import current_embedder, index_uri
 from drac_pipeline.index.table import ChunkTable, ChunkTables, one_of, quoted
+from drac_pipeline.llm.open import STATE_FOLDER
 from drac_pipeline.store import Home, Manifest
 
 Mode = Literal["hybrid", "vector", "text"]
@@ -73,7 +75,7 @@ def search(
     n = max(CANDIDATES, 5 * k)
     rankings: dict[str, list[dict[str, Any]]] = {}
     if mode != "text":
-        embedder = open_embedder(home.config.embed)
+        embedder = _embedder(home)
         rankings["vector"] = table.nearest(embedder.embed_queries([question])[0], n, where)
     if mode != "vector":
         rankings["text"] = table.with_words(question, n, where)
@@ -121,6 +123,10 @@ def _hit(
     )
 
 
+def _embedder(home: Home) -> Embedder:
+    return open_embedder(home.config.embed, home.config.model, home.path / STATE_FOLDER, "search")
+
+
 def _table(home: Home, mode: Mode) -> ChunkTable:
     tables = ChunkTables(index_uri(home))
     names = tables.names()
@@ -131,7 +137,7 @@ def _table(home: Home, mode: Mode) -> ChunkTable:
         manifests = [m for m in home.store.manifests() if "chunks" in m.stages]
         wanted = current_embedder(manifests, home.config)
     else:
-        wanted = open_embedder(home.config.embed).name
+        wanted = _embedder(home).name
     table = tables.open(wanted) or (tables.open(next(iter(names))) if mode == "text" else None)
     if table is None:
         made = ", ".join(names)

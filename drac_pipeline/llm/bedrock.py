@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -32,50 +34,14 @@ class BedrockClient:
     provider = "bedrock"
 
     def __init__(self, config: ModelConfig, model: str) -> None:
-        from botocore.config import Config
-        from botocore.exceptions import BotoCoreError
-
         self.model = model
         self._config = config
-        try:
-            self._client: Any = _session(config.profile, config.region).client(
-                "bedrock-runtime",
-                endpoint_url=config.endpoint_url or None,
-                config=Config(
-                    connect_timeout=config.connect_timeout,
-                    read_timeout=config.read_timeout,
-                    retries={"total_max_attempts": 1},
-                    max_pool_connections=64,
-                    user_agent_extra="drac_pipeline",
-                ),
-            )
-        except BotoCoreError as e:
-            raise ConfigError(f"[model] Bedrock cannot be set up: {e}") from e
+        self._client = bedrock_runtime(config)
 
     def complete(self, request: Request) -> Reply:
         """One Converse call."""
-        from botocore.exceptions import (
-            BotoCoreError,
-            ClientError,
-            ConnectionError,
-            ConnectTimeoutError,
-            EndpointConnectionError,
-            HTTPClientError,
-            NoCredentialsError,
-        )
-
-        try:
+        with told_as_failures():
             answer = self._client.converse(**self._arguments(request))
-        except ClientError as e:
-            raise _failure(e) from e
-        except NoCredentialsError as e:
-            raise CallFailed("no credentials", str(e), again=False, status=401) from e
-        except (HTTPClientError, ConnectionError) as e:  # timeouts, refused and dropped connections
-            timed_out = "imeout" in type(e).__name__
-            sent = not isinstance(e, EndpointConnectionError | ConnectTimeoutError)
-            raise CallFailed("timeout" if timed_out else "connection", str(e), again=True, billed=sent) from e
-        except BotoCoreError as e:
-            raise CallFailed("client error", str(e), again=False) from e
         return _reply(answer)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
@@ -110,6 +76,54 @@ class BedrockClient:
                 "guardrailVersion": self._config.guardrail_version or "DRAFT",
             }
         return arguments
+
+
+def bedrock_runtime(config: ModelConfig) -> Any:
+    """The SDK's client, without retries of its own. Raises ConfigError."""
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        return _session(config.profile, config.region).client(
+            "bedrock-runtime",
+            endpoint_url=config.endpoint_url or None,
+            config=Config(
+                connect_timeout=config.connect_timeout,
+                read_timeout=config.read_timeout,
+                retries={"total_max_attempts": 1},
+                max_pool_connections=64,
+                user_agent_extra="drac_pipeline",
+            ),
+        )
+    except BotoCoreError as e:
+        raise ConfigError(f"[model] Bedrock cannot be set up: {e}") from e
+
+
+@contextlib.contextmanager
+def told_as_failures() -> Iterator[None]:
+    """What the SDK raises, as CallFailed."""
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        ConnectionError,
+        ConnectTimeoutError,
+        EndpointConnectionError,
+        HTTPClientError,
+        NoCredentialsError,
+    )
+
+    try:
+        yield
+    except ClientError as e:
+        raise _failure(e) from e
+    except NoCredentialsError as e:
+        raise CallFailed("no credentials", str(e), again=False, status=401) from e
+    except (HTTPClientError, ConnectionError) as e:  # timeouts, refused and dropped connections
+        timed_out = "imeout" in type(e).__name__
+        sent = not isinstance(e, EndpointConnectionError | ConnectTimeoutError)
+        raise CallFailed("timeout" if timed_out else "connection", str(e), again=True, billed=sent) from e
+    except BotoCoreError as e:
+        raise CallFailed("client error", str(e), again=False) from e
 
 
 @lru_cache

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from drac_pipeline.config import ModelConfig
@@ -20,32 +22,13 @@ class OpenAIClient:
     provider = "openai"
 
     def __init__(self, config: ModelConfig, model: str) -> None:
-        import openai
-
         self.model = model
-        # local servers take any key, but the SDK insists on one
-        key = os.environ.get(config.api_key_env) or "none"
-        timeout = openai.Timeout(config.read_timeout, connect=config.connect_timeout)
-        self._client = openai.OpenAI(
-            api_key=key, base_url=config.endpoint_url or None, timeout=timeout, max_retries=0
-        )
+        self._client = openai_client(config, os.environ.get(config.api_key_env))
 
     def complete(self, request: Request) -> Reply:
         """One chat completion."""
-        import openai
-
-        try:
+        with told_as_failures():
             answer: Any = self._client.chat.completions.create(**self._arguments(request))
-        except openai.APITimeoutError as e:
-            sent = type(e.__cause__).__name__ not in _NOT_SENT
-            raise CallFailed("timeout", str(e), again=True, billed=sent) from e
-        except openai.APIConnectionError as e:
-            sent = type(e.__cause__).__name__ not in _NOT_SENT
-            raise CallFailed("connection", str(e.__cause__ or e), again=True, billed=sent) from e
-        except openai.APIStatusError as e:
-            raise _failure(e) from e
-        except (openai.OpenAIError, ValueError) as e:  # what is no JSON is a ValueError
-            raise CallFailed("client error", f"the reply cannot be read: {e}", again=False) from e
         return _reply(answer)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
@@ -73,6 +56,36 @@ class OpenAIClient:
                 "json_schema": {"name": "reply", "schema": request.schema, "strict": True},
             }
         return arguments
+
+
+def openai_client(config: ModelConfig, key: str | None) -> Any:
+    """The SDK's client, without retries of its own."""
+    import openai
+
+    timeout = openai.Timeout(config.read_timeout, connect=config.connect_timeout)
+    # local servers take any key, but the SDK insists on one
+    return openai.OpenAI(
+        api_key=key or "none", base_url=config.endpoint_url or None, timeout=timeout, max_retries=0
+    )
+
+
+@contextlib.contextmanager
+def told_as_failures() -> Iterator[None]:
+    """What the SDK raises, as CallFailed."""
+    import openai
+
+    try:
+        yield
+    except openai.APITimeoutError as e:
+        sent = type(e.__cause__).__name__ not in _NOT_SENT
+        raise CallFailed("timeout", str(e), again=True, billed=sent) from e
+    except openai.APIConnectionError as e:
+        sent = type(e.__cause__).__name__ not in _NOT_SENT
+        raise CallFailed("connection", str(e.__cause__ or e), again=True, billed=sent) from e
+    except openai.APIStatusError as e:
+        raise _failure(e) from e
+    except (openai.OpenAIError, ValueError) as e:  # what is no JSON is a ValueError
+        raise CallFailed("client error", f"the reply cannot be read: {e}", again=False) from e
 
 
 def _reply(answer: Any) -> Reply:

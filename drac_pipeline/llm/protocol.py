@@ -51,13 +51,15 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back; tokens are as the service counted (and bills) them."""
+    """What came back; tokens are as the service counted (and bills) them. An embedding model gives
+    `vectors` in place of a text."""
 
     text: str
     stop: Stop
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    vectors: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

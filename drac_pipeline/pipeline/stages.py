@@ -337,14 +337,21 @@ def _chunks(ctx: StageContext) -> StageOutput:
 def _chunk_embeddings(ctx: StageContext) -> StageOutput:
     from drac_pipeline.index.embed import embed_chunks, length_report
     from drac_pipeline.index.open import open_embedder
+    from drac_pipeline.index.service_embedder import STAGE as EMBEDS
+    from drac_pipeline.index.service_embedder import ServiceEmbedder, spent_on
     from drac_pipeline.index.vector_cache import CACHE_FILE
 
     chunks = chunks_from_table(pq.read_table(ctx.read("chunks", CHUNKS_FILE)))
     try:
-        embedder = open_embedder(ctx.config.embed)
+        embedder = open_embedder(ctx.config.embed, ctx.config.model, ctx.state, ctx.run)
     except ConfigError as e:
         raise MissingTool(str(e)) from e
-    done = embed_chunks(chunks, embedder, ctx.state / CACHE_FILE)
+    with spent_on(ctx.document.key):
+        done = embed_chunks(chunks, embedder, ctx.state / CACHE_FILE)
+    spent: dict[str, float] = {}
+    if isinstance(embedder, ServiceEmbedder):
+        spent = embedder.service.ledger.spent(ctx.document.key, EMBEDS)
+        embedder.service.export()
     table = embeddings_to_table(chunks, done.vectors, done.tokens, embedder.name)
     pq.write_table(table, ctx.out / EMBEDDINGS_FILE)
     lengths = length_report(chunks, done.tokens, embedder)
@@ -361,6 +368,7 @@ def _chunk_embeddings(ctx: StageContext) -> StageOutput:
             "largest_tokens": max(done.tokens, default=0),
             "over_the_limit": over,
             "reused": done.reused,
+            **spent,
         },
         facts={"embedder": embedder.name, "dimensions": embedder.dimensions},
         checks={"within_embedder": CheckRecord(passed=not lost, detail=lengths)},

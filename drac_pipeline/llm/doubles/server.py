@@ -1,4 +1,5 @@
-"""A loopback server that speaks Bedrock Converse and OpenAI chat completions, errors included."""
+"""A loopback server that speaks Bedrock Converse, OpenAI chat completions and embeddings of both, errors
+included."""
 
 from __future__ import annotations
 
@@ -14,8 +15,10 @@ from urllib.parse import unquote
 
 from drac_pipeline.llm.doubles.brain import Brain, Said
 from drac_pipeline.llm.doubles.faults import FaultPlan
+from drac_pipeline.llm.doubles.vectors import vector_of
 
 _CONVERSE = re.compile(r"/model/([^/]+)/converse$")
+_INVOKE = re.compile(r"/model/([^/]+)/invoke$")
 _SIGNED = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/\d{8}/(?P<region>[\w-]+)/bedrock/aws4_request, "
     r"SignedHeaders=(?P<headers>[\w;-]+), Signature=(?P<signature>[0-9a-f]{64})$"
@@ -42,7 +45,8 @@ _OPENAI_STOPS = {"end_turn": "stop", "max_tokens": "length", "content_filtered":
 
 
 class Double:
-    """A server on 127.0.0.1; a context manager. `requests` and `pages` count what came in.
+    """A server on 127.0.0.1; a context manager. `requests`, `pages` and `texts` (to embed) count
+    what came in.
 
     latency     seconds a page (an image) takes; a call without images takes one page's time
     quota       pages in flight from which calls are throttled; 0: none
@@ -73,7 +77,7 @@ class Double:
         self.context = context
         self.retry_after = retry_after
         self.secret = secret
-        self.requests = self.pages = self.flying = self.most_flying = self.throttled = 0
+        self.requests = self.pages = self.texts = self.flying = self.most_flying = self.throttled = 0
         self.seen: list[dict[str, Any]] = []
         self.lock = threading.Lock()
         double = self
@@ -105,6 +109,26 @@ class Double:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    def embed(self, texts: list[str], dimensions: int) -> list[list[float]] | str:
+        """Vectors, or the name of the error; faults of what chat models write do not apply."""
+        with self.lock:
+            self.requests += 1
+            self.texts += len(texts)
+            if self.quota and self.flying + 1 > self.quota:
+                self.throttled += 1
+                return "throttle"
+            self.flying += 1
+            self.most_flying = max(self.most_flying, self.flying)
+        try:
+            fault = self.faults.next()
+            if fault in _ERRORS or fault == "dropped connection":
+                return fault
+            time.sleep(self.latency / 10)
+            return [vector_of(t, dimensions) for t in texts]
+        finally:
+            with self.lock:
+                self.flying -= 1
 
     def answer(self, system: str, parts: list[str | bytes], limit: int, structured: bool) -> Said | str:
         """What is said, or the name of the error."""
@@ -149,6 +173,13 @@ class _Handler(BaseHTTPRequestHandler):
                 self._bedrock_error(403, "AccessDeniedException", "The signature does not match.")
                 return
             self._bedrock(unquote(match[1]), body)
+        elif match := _INVOKE.search(self.path):
+            if not self._signed(data):
+                self._bedrock_error(403, "AccessDeniedException", "The signature does not match.")
+                return
+            self._titan(unquote(match[1]), body)
+        elif self.path.endswith("/embeddings"):
+            self._openai_embeddings(body)
         elif self.path.endswith("/chat/completions"):
             self._openai(body)
         else:
@@ -238,6 +269,31 @@ class _Handler(BaseHTTPRequestHandler):
         }
         head = {"id": "double", "object": "chat.completion", "created": 0, "model": body["model"]}
         self._send(200, {**head, "choices": [choice], "usage": usage})
+
+    def _titan(self, model: str, body: dict[str, Any]) -> None:
+        self.owner.seen.append({"model": model, **{k: v for k, v in body.items() if k != "inputText"}})
+        text = body["inputText"]
+        if not text or len(text) > 50_000:  # as the service has it
+            self._error("validation", bedrock=True)
+            return
+        found = self.owner.embed([text], body.get("dimensions", 1024))
+        if isinstance(found, str):
+            self._error(found, bedrock=True)
+            return
+        self._send(200, {"embedding": found[0], "inputTextTokenCount": max(1, len(text) // 4)})
+
+    def _openai_embeddings(self, body: dict[str, Any]) -> None:
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        self.owner.seen.append({"model": body["model"], "texts": len(texts)})
+        found = self.owner.embed(texts, body.get("dimensions", 1536))
+        if isinstance(found, str):
+            self._error(found, bedrock=False)
+            return
+        rows = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(found)]
+        tokens = sum(max(1, len(t) // 4) for t in texts)
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        # in any order: who reads goes by the index
+        self._send(200, {"object": "list", "data": rows[::-1], "model": body["model"], "usage": usage})
 
     def _error(self, fault: str, *, bedrock: bool) -> None:
         if fault == "dropped connection":

@@ -12,6 +12,7 @@ from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.local.direction import from_the_right
 from drac_pipeline.convert.local.text_layer import Word
 from drac_pipeline.convert.ocr.raster import MAX_PIXELS, render
+from drac_pipeline.errors import DocumentError
 from drac_pipeline_tests.convert.pages import BOLD, FILLER, Doc, blocks
 
 
@@ -85,3 +86,57 @@ def test_the_layout_model_is_not_loaded_for_a_plain_page():
     )
     done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
     assert done.stdout.strip() == b"False"
+
+
+THREE = (
+    ("the left column is read", "from its top down to its", "end before the next one", "is begun by readers"),
+    ("the middle column comes", "second, and it must not", "be mixed with the lines", "that stand beside it"),
+    ("the right column follows", "at the very end of them,", "for that is how a page", "of three columns is"),
+)
+
+
+def test_three_columns_are_read_one_after_the_other():
+    doc = Doc()
+    for x, lines in zip((60, 224, 388), THREE, strict=True):
+        for i, t in enumerate(lines * 3):
+            doc.text(x, t, y=100 + 14 * i, size=12.5)
+    md = doc.convert().markdown
+    assert md.rindex("begun by readers") < md.index("the middle column comes")
+    assert md.rindex("stand beside it") < md.index("the right column follows")
+
+
+def test_a_table_without_a_header_keeps_all_its_rows():
+    doc = Doc().paragraph(*FILLER)
+    doc.rule(70, 450, y=doc.y - 12)
+    rows = [("LP-12", "tubing set", "38.50"), ("LP-17", "filter", "9.20"), ("LP-18", "brush", "14.00")]
+    for cells in rows:
+        doc.row((72, 200, 330), *cells)
+    doc.rule(70, 450, y=doc.y - 12)
+    doc.y += 20
+    out = doc.paragraph(*FILLER).convert()
+    assert blocks(out)[1:-1] == ["LP-12; tubing set; 38.50.", "LP-17; filter; 9.20.", "LP-18; brush; 14.00."]
+    assert out.tables[0].header == [[], [], []]
+
+
+def test_no_heading_is_more_than_one_level_below_the_one_over_it():
+    doc = Doc()
+    for title in ("Alpha", "Beta", "Gamma", "Delta"):
+        doc.heading(title).paragraph(*FILLER)
+    # an outline that leaves out a level
+    doc.pdf.set_toc([[1, "Alpha", 1], [2, " ", 1], [3, "Gamma", 1], [3, "Beta", 1], [1, "Delta", 1]])
+    heads = [b for b in blocks(doc.convert()) if b.startswith("#")]
+    assert heads == ["# Alpha", "## Beta", "## Gamma", "# Delta"]
+
+
+def test_a_page_tree_that_holds_itself_ends_in_a_typed_error_or_the_other_pages():
+    doc = Doc().paragraph(*FILLER).new_page().paragraph(*FILLER)
+    tree = int(doc.pdf.xref_get_key(doc.pdf.pdf_catalog(), "Pages")[1].split()[0])
+    first = doc.pdf[0].xref
+    doc.pdf.xref_set_key(tree, "Kids", f"[{first} 0 R {tree} 0 R]")
+    try:
+        out = convert_pdf(doc.bytes(), ConvertConfig(ocr=False))
+    except DocumentError as e:
+        assert e.remedy or str(e)
+    else:
+        assert out.report.pages[0].error is None and FILLER[0] in out.markdown
+        assert all(p.error for p in out.report.pages[1:])

@@ -320,6 +320,15 @@ _MAIL_HEADERS = frozenset(
 )
 
 
+def flat_kind(path: Path) -> str:
+    """Which zipped format a flat OpenDocument file has the content of; odt where it does not say."""
+    with path.open("rb") as f:
+        head = f.read(65_536)
+    found = re.search(rb"""office:mimetype\s*=\s*["']application/vnd\.oasis\.opendocument\.([a-z-]+)""", head)
+    kind = found[1].decode().removesuffix("-template") if found else ""
+    return _ODF.get(kind, "odt")
+
+
 def _textual(head: bytes, declared: str) -> DetectedFormat:
     decoded = decode_text(head, cut=True)
     if decoded is None:

@@ -26,7 +26,7 @@ _COMMENT = {"docx": (r"word/comments\.xml", b"<w:comment "), "pptx": (r"ppt/comm
 @dataclass(slots=True)
 class Prepared:
     """The file to print, and what the policies took in and left out of it. `own` is the file to
-    read, of format `own_format`: DOCX or PPTX, whatever the document came as."""
+    read, of format `own_format`: DOCX, PPTX or XLSX, whatever the document came as."""
 
     path: Path
     own: Path | None = None
@@ -50,6 +50,8 @@ def prepare_office(
     elif kind in ("xls", "xlsb", "ods"):
         with contextlib.suppress(CorruptDocument):  # printing will tell what is wrong
             result.path = converter.convert(source, workdir / "as-xlsx", to="xlsx", retry=False)
+            if kind == "xlsb":  # its own cells have no reader here
+                result.own, result.own_format = result.path, "xlsx"
             _prepare_sheets(result, workdir)
     elif kind in ("pptx", "ppt", "odp"):
         result.own, result.own_format = source, "pptx"

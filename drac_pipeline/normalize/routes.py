@@ -29,7 +29,7 @@ from drac_pipeline.model import SourceDocument
 from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.normalize.browser import browser_version, find_browser, print_html
 from drac_pipeline.normalize.charset import Decoded, decode_text
-from drac_pipeline.normalize.detect import DetectedFormat, sniff
+from drac_pipeline.normalize.detect import DetectedFormat, flat_kind, sniff
 from drac_pipeline.normalize.epub import epub_page
 from drac_pipeline.normalize.images import images_to_pdf
 from drac_pipeline.normalize.limits import check_zip
@@ -238,6 +238,10 @@ def _by_office(
                 check_zip(source, config.max_unpacked_bytes)
         elif kind in _ODF:
             raise _locked(kind, config)
+    flat = kind == "fodf"
+    if flat:  # one XML file for all: its zipped twin goes the way of the others
+        kind = flat_kind(source)
+        source = converter.convert(source, workdir / "zipped", to=kind)
     prepared = Prepared(source) if locked else prepare_office(source, kind, out, config, converter)
     try:
         # Legacy files that are only protected against changes are encrypted with a
@@ -252,7 +256,7 @@ def _by_office(
     own_format = prepared.own_format
     if prepared.own is not None:
         own = prepared.own.replace(workdir / f"own.{own_format}")
-    elif notes:
+    elif notes or flat:
         own, own_format = source, kind
     shutil.rmtree(out, ignore_errors=True)
     made = _made(target, kind, "libreoffice", converter.version, notes)

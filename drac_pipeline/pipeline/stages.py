@@ -417,7 +417,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "normalized_pdf",
         (SOURCE,),
-        6,
+        7,
         lambda c: (c.normalize,),
         _normalized_pdf,
         "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or page wrapped.",
@@ -433,7 +433,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "markdown",
         ("normalized_pdf", "page_images"),
-        12,
+        13,
         lambda c: (c.convert, c.model.for_conversion()) if c.converts_by_model else (c.convert,),
         _markdown,
         "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",

@@ -95,6 +95,16 @@ def test_running_headers_footers_and_page_numbers_go_and_are_reported():
     }
 
 
+def test_a_stamp_of_several_pieces_over_the_running_header_of_a_single_page_goes():
+    doc = Doc().text(72, "Downloaded from", y=22, size=8).text(160, "http://journal.example", y=22, size=8)
+    doc.text(300, "on July 12, 2017", y=22, size=8).text(72, "Water and health", y=34, size=8)
+    doc.text(520, "447", y=34, size=8)
+    doc.y = 80
+    out = doc.paragraph(*FILLER).paragraph(*FILLER).convert()
+    assert "Downloaded" not in out.markdown and "447" not in out.markdown
+    assert {d.reason for d in out.report.dropped} == {"running header"}
+
+
 def test_real_text_at_the_page_foot_stays():
     doc = Doc()
     for n in range(1, 4):

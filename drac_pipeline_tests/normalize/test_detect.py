@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from drac_pipeline.normalize import sniff
+from drac_pipeline.normalize.detect import flat_kind
 from drac_pipeline_tests.normalize.conftest import make_docx, make_ole, make_pptx, make_xlsx, make_zip
 
 ODF = "application/vnd.oasis.opendocument."
@@ -158,3 +159,20 @@ def test_a_pdf_is_a_pdf(tmp_path: Path) -> None:
     path = tmp_path / "letter.docx"
     path.write_bytes(buffer.getvalue())
     assert (sniff(path).format, sniff(path).wrong_extension) == ("pdf", True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("text", "odt"),
+        ("spreadsheet", "ods"),
+        ("presentation", "odp"),
+        ("graphics-template", "odg"),
+        ("x", "odt"),
+    ],
+)
+def test_a_flat_file_says_what_it_holds(tmp_path: Path, kind: str, expected: str) -> None:
+    (tmp_path / "a.xml").write_text(
+        f'<office:document office:mimetype="application/vnd.oasis.opendocument.{kind}"></office:document>'
+    )
+    assert flat_kind(tmp_path / "a.xml") == expected

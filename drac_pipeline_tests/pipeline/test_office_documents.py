@@ -66,3 +66,49 @@ def test_what_its_print_does_not_show_is_named_where_that_is_read(tmp_path: Path
     markdown = manifest.stages["markdown"]
     assert markdown.facts["readers"] == {"text layer": 1}
     assert markdown.warnings == ["words of the file that were not read: the, box"]
+
+
+_FLAT = """<?xml version="1.0" encoding="UTF-8"?>
+<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" office:version="1.3"
+ office:mimetype="application/vnd.oasis.opendocument.{kind}"><office:body>{body}</office:body></office:document>"""
+
+
+def _row(*cells: str) -> str:
+    inner = "".join(
+        f'<table:table-cell office:value-type="string"><text:p>{c}</text:p></table:table-cell>' for c in cells
+    )
+    return f"<table:table-row>{inner}</table:table-row>"
+
+
+@office
+@pytest.mark.parametrize(
+    ("kind", "body", "read_as", "line"),
+    [
+        (
+            "text",
+            '<office:text><text:h text:outline-level="1">Pump</text:h><text:p>Words.</text:p></office:text>',
+            "docx",
+            "# Pump",
+        ),
+        (
+            "spreadsheet",
+            "<office:spreadsheet><table:table table:name='Parts'>"
+            + _row("Part", "Price", "Unit")
+            + _row("Valve", "EUR 4", "piece")
+            + _row("Seal", "EUR 3", "piece")
+            + "</table:table></office:spreadsheet>",
+            "ods",
+            "Part: Valve; Price: EUR 4; Unit: piece.",
+        ),
+    ],
+)
+def test_flat_files_are_read_like_their_zipped_twins(
+    tmp_path: Path, kind: str, body: str, read_as: str, line: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "flat.xml").write_text(_FLAT.format(kind=kind, body=body))
+    manifest, folder = run(Home(tmp_path / "home"), tmp_path / "in")
+    assert manifest.stages["normalized_pdf"].facts["read_as"] == read_as
+    assert line in (folder / "document.md").read_text().splitlines()

@@ -136,7 +136,7 @@ def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[t
             or not (alone or same)
             or len(e.row.text) > 160
             or e.row.size > 1.2 * body
-            or _is_table_row(e)
+            or _is_drawn_row(e)
         ):
             break
         found.append(e)
@@ -181,10 +181,13 @@ def _next_gap(e: Edge) -> float:
 def _is_table_row(e: Edge) -> bool:
     """Several cells close over the rows below: a table's repeated header; or any row of a table whose
     borders are drawn cell by cell."""
+    return (e.top and len(e.row.cells) >= 3 and _next_gap(e) < 1.9) or _is_drawn_row(e)
+
+
+def _is_drawn_row(e: Edge) -> bool:
+    """Cells between borders that are drawn cell by cell."""
     if len(e.row.cells) < 2:
         return False
-    if e.top and len(e.row.cells) >= 3 and _next_gap(e) < 1.9:
-        return True
     reach = 2.5 * e.row.size
     near = [r for r in e.page.h_rules if r.joints and abs(r.y0 - e.row.base + 0.3 * e.row.size) < reach]
     return any(r.x0 - 4 < e.row.x0 and e.row.x1 < r.x1 + 4 for r in near)

@@ -91,7 +91,9 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as e:
         if logging.getLogger().isEnabledFor(logging.DEBUG):
             raise
-        if is_disk_full(e):
+        if is_disk_full(e) or "disk I/O error" in str(
+            e
+        ):  # what SQLite says where even its journal has no room
             _say_full()
         first = (str(e).strip().splitlines() or [""])[0]
         told = f"{type(e).__name__}: {first}. Is the disk full, or the home not yours to write to?"
@@ -104,8 +106,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _say_full() -> NoReturn:
     err.print(
-        "[bold red]error:[/] the disk of the home is full. What was finished is kept; free some space, and"
-        " the same command goes on from there.",
+        "[bold red]error:[/] the disk of the home is full or fails. What was finished is kept; free some"
+        " space, and the same command goes on from there.",
         highlight=False,
     )
     sys.exit(2)

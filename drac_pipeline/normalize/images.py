@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import warnings as python_warnings
 from pathlib import Path
 from typing import cast
@@ -13,6 +14,7 @@ from drac_pipeline.errors import CorruptDocument, DocumentTooLarge
 from drac_pipeline.mupdf import pymupdf
 
 A4 = (595.0, 842.0)
+logging.getLogger("PIL").setLevel(logging.CRITICAL)  # what it has against a file is in the error we raise
 _MAX_POINTS = 1300.0  # just above A3: beyond this the stated resolution is a camera's default, not a size
 _MAX_FRAMES = 2000
 _ORIENTATION = 0x0112  # EXIF

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,3 +61,18 @@ def test_what_a_full_disk_looks_like() -> None:
         assert is_disk_full(e)
     assert is_disk_full(Exception("(sqlite3.OperationalError) database or disk is full"))
     assert not is_disk_full(OSError(errno.EACCES, "no"))
+
+
+def test_a_run_on_a_full_disk_ends_with_one_error_and_goes_on_later(small: Path, corpus: Path) -> None:
+    command = [sys.executable, "-c", "from drac_pipeline.cli import main; main()"]
+    command += ["run", str(corpus), "--home", str(small / "home")]
+    ballast = small / "ballast"
+    ballast.write_bytes(bytes(600_000))
+    full = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert full.returncode in (1, 2) and "Traceback" not in full.stderr
+    told = full.stdout + full.stderr
+    assert "disk full" in told or "the disk of the home is full" in told
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=100m", str(small)], check=True)
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stdout + again.stderr

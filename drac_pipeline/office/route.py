@@ -52,7 +52,8 @@ def convert_office(
         pictures = read_pictures(document, config)
     converted = _write(reading, printed, pictures)
     if len(printed.letters) > 200 and len(letters_of(converted.markdown)) < _ENOUGH * len(printed.letters):
-        return _printed(by_print, "the file itself gave less text than its print")
+        told = "the file itself gave less text than its print"
+        return with_missing(own, kind, _printed(by_print, told))
     return with_missing(own, kind, converted)
 
 

@@ -87,7 +87,10 @@ def test_a_file_with_much_less_text_than_its_print_is_read_from_the_print(tmp_pa
     printed = Converted(markdown="by print\n", report=ConversionReport(converter="local"))
     done = convert_office(source, "docx", tmp_path / "a.pdf", ConvertConfig(), lambda: printed)
     assert done.markdown == "by print\n"
-    assert done.report.warnings == ["read from its PDF: the file itself gave less text than its print"]
+    assert done.report.warnings == [
+        "read from its PDF: the file itself gave less text than its print",
+        "words of the file that were not read: little",
+    ]
 
 
 def test_what_is_in_the_file_and_was_not_read_is_named(

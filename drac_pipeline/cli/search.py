@@ -42,7 +42,7 @@ def search_command(
 ) -> None:
     """Find the chunks that answer a question, best first.
 
-    Both rankings are fused by reciprocal rank; `[index]` in drac.toml has their weight. A link leads to the
+    Both rankings are fused by reciprocal rank; `\\[index]` in drac.toml has their weight. A link leads to the
     document, at the page for a PDF.
 
     Examples:

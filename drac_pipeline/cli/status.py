@@ -50,7 +50,11 @@ def status(
 def _tell_index(opened: Home) -> None:
     from drac_pipeline.index.sync import index_state
 
-    state = index_state(opened)
+    try:
+        state = index_state(opened)
+    except Exception as e:  # its place may be elsewhere, and not to be reached
+        err.print(f"[yellow]index cannot be looked at:[/] {escape(str(e))[:300]}")
+        return
     told = f"index: {state.chunks:,} chunks of {state.documents:,} documents"
     lists = {"behind": state.behind, "no longer wanted": state.surplus, "without vectors": state.waiting}
     off = [f"{len(keys)} {name} ({', '.join(map(escape, keys[:3]))})" for name, keys in lists.items() if keys]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,24 +36,29 @@ class MiniLM:
         too_long: TooLong = "split",
         threads: int = 0,
     ) -> None:
-        import onnxruntime
         from tokenizers import Tokenizer
 
         files = find_model(folder)
         self.name = f"{MODEL}/{files.variant}"
         self.max_tokens = min(max_tokens, MOST_TOKENS)
         self.too_long: TooLong = too_long
+        self._weights = files.weights
         self._tokenizer = Tokenizer.from_str(files.tokenizer.decode())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        self._threads = threads or _usable_cores()
+
+    @cached_property
+    def _session(self) -> Any:
+        """The model itself, made with the first text: who only counts tokens, or finds all vectors kept,
+        does without."""
+        import onnxruntime
+
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(
-            files.weights, options, providers=["CPUExecutionProvider"]
-        )
-        self._threads = threads or _usable_cores()
+        return onnxruntime.InferenceSession(self._weights, options, providers=["CPUExecutionProvider"])
 
     def count_tokens(self, text: str) -> int:
         """Word pieces, with the two that the model adds."""
@@ -75,6 +81,7 @@ class MiniLM:
                 owners.append(i)
         if not parts:
             return np.zeros((0, DIMENSIONS), np.float32)
+        _ = self._session  # made before threads ask for it
         if self._threads > 1 and len(parts) > 1:
             with ThreadPoolExecutor(self._threads) as pool:  # the runtime lets go of the interpreter
                 vectors = list(pool.map(self._run, parts))

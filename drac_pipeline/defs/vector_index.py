@@ -9,15 +9,18 @@ from collections.abc import Iterator, Sequence
 
 from dagster import (
     AssetCheckEvaluation,
+    AssetCheckResult,
     AssetCheckSpec,
     AssetExecutionContext,
     AssetKey,
     AssetMaterialization,
     DagsterInstance,
     Failure,
+    MaterializeResult,
     MetadataValue,
     asset,
 )
+from dagster._core.definitions.metadata import RawMetadataValue
 
 from drac_pipeline.defs.events import asset_key
 from drac_pipeline.defs.instance_events import report_runless, write_together
@@ -50,14 +53,20 @@ Event = AssetMaterialization | AssetCheckEvaluation
     description="Chunks with their text and vectors in LanceDB, one table a corpus, for `drac search`. Every"
     " run that changes chunks or retires documents brings it in step.",
 )
-def vector_index(context: AssetExecutionContext, home: HomeResource) -> Iterator[object]:
+def vector_index(home: HomeResource) -> MaterializeResult:
     """Bring the index in step with the chunks there are."""
     opened = home.open()
     try:
         done = sync_index(opened)
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
-    yield from write_together(context, _events(opened, done))
+    verdict = _evaluation(done.state)
+    return MaterializeResult(
+        metadata=_metadata(opened, done),
+        check_results=[
+            AssetCheckResult(check_name=IN_STEP, passed=verdict.passed, metadata=verdict.metadata)
+        ],
+    )
 
 
 def index_after_run(context: AssetExecutionContext, home: Home) -> Iterator[object]:
@@ -95,19 +104,20 @@ def _events(home: Home, done: Synced) -> list[Event]:
 
 
 def _materialization(home: Home, done: Synced) -> AssetMaterialization:
+    return AssetMaterialization(INDEX_KEY, metadata=_metadata(home, done))
+
+
+def _metadata(home: Home, done: Synced) -> dict[str, RawMetadataValue]:
     state = done.state
-    return AssetMaterialization(
-        INDEX_KEY,
-        metadata={
-            "documents": state.documents,
-            "chunks": state.chunks,
-            "embedder": state.embedder,
-            "documents written": done.written,
-            "documents removed": done.removed,
-            "seconds": round(done.seconds, 2),
-            "place": MetadataValue.path(index_uri(home)),
-        },
-    )
+    return {
+        "documents": state.documents,
+        "chunks": state.chunks,
+        "embedder": state.embedder,
+        "documents written": done.written,
+        "documents removed": done.removed,
+        "seconds": round(done.seconds, 2),
+        "place": MetadataValue.path(index_uri(home)),
+    }
 
 
 def _evaluation(state: IndexState) -> AssetCheckEvaluation:

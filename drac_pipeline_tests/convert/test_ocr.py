@@ -228,3 +228,15 @@ def test_labels_in_a_pasted_chart_are_left_out_with_a_warning() -> None:
     assert result.report.pages[0].warnings == [
         "images on the page hold about 4 lines of text that were not read"
     ]
+
+
+def test_print_hardly_darker_than_its_paper_is_read() -> None:
+    faint = printed(letter).convert("L").point(lambda v: 178 + round(v * 18 / 255))
+    result = convert(scan(faint))
+    assert PROSE in result.markdown
+    assert result.report.pages[0].warnings == []
+
+
+def test_paper_alone_is_not_strengthened_into_print() -> None:
+    page = convert(scan(Image.effect_noise((875, 625), 6).point(lambda v: v + 90))).report.pages[0]
+    assert page.blank

@@ -14,6 +14,9 @@ from drac_pipeline.mupdf import pymupdf
 MAX_PIXELS = 24_000_000  # A2 at 240 dpi; larger sheets are drawn coarser
 _CONTRAST = 36  # grey levels below its surroundings from which a pixel is ink
 _COARSE = 1000  # longest side of the image on which ink is judged
+_SOME_INK, _BLACK = 0.5, 0.6  # per cent of a page, and its lightness: no faint page has so much dark
+_INK_SHARE = 1.5  # per cent of a page: its darkest parts, of which print has a few
+_FAINT, _EMPTY = 0.8, 0.96  # their lightness, 1 is paper
 _SPECK = 3  # pixels there: less is dust
 
 
@@ -42,6 +45,30 @@ def render(page: pymupdf.Page, dpi: int, clip: pymupdf.Rect | None = None) -> tu
     image = np.frombuffer(pix.samples_mv, np.uint8).reshape(pix.height, pix.stride)
     # a copy: the samples go with the pixmap
     return image[:, : pix.width * 3].reshape(pix.height, pix.width, 3).copy(), scale
+
+
+def strengthened(image: Image) -> Image:
+    """A faint page with its print as dark and its paper as white as usual; others as they are.
+
+    Print so faint that it is hardly darker than the paper's own stains is not found by the
+    models, and its gaps pass for spaces.
+    """
+    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
+    height, width = grey.shape
+    if min(height, width) < 256:
+        return image
+    small = cv2.resize(grey, (width // 4, height // 4), interpolation=cv2.INTER_AREA)
+    paper = cv2.medianBlur(cv2.dilate(small, np.ones((5, 5), np.uint8)), 51)
+    paper = cv2.resize(paper, (width, height), interpolation=cv2.INTER_LINEAR).astype(np.float32)
+    light = cv2.GaussianBlur(np.minimum(grey / np.maximum(paper, 1), 1).astype(np.float32), (0, 0), 1.2)
+    darkest = float(np.percentile(light[::2, ::2], _INK_SHARE))
+    if np.percentile(light[::2, ::2], _SOME_INK) < _BLACK:
+        return image  # little print, but black
+    # an empty page has nothing to be strengthened but the grain of its paper
+    if not _FAINT < darkest < _EMPTY:
+        return image
+    strong = 255 - np.clip((1 - light) / (1 - darkest), 0, 1) * 230
+    return np.repeat(strong.astype(np.uint8)[..., None], 3, axis=2)
 
 
 def ink(page: pymupdf.Page) -> Ink:

@@ -12,7 +12,7 @@ from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.text_layer import PageText, Rule
 from drac_pipeline.convert.ocr.engine import Engine, Image, Quad, Reading, cut
 from drac_pipeline.convert.ocr.lines import Line, measure, settle, to_segments, unread
-from drac_pipeline.convert.ocr.raster import ink_mask, render
+from drac_pipeline.convert.ocr.raster import ink_mask, render, strengthened
 from drac_pipeline.convert.ocr.rules import find_rules, split_at_rules, without_rules
 from drac_pipeline.convert.ocr.upright import Affine, make_upright, sides
 from drac_pipeline.model.box import Box
@@ -89,6 +89,7 @@ def read_scan(
     """Render a page, or the part of it in `clip`, turn it upright, and read its lines."""
     began = time.perf_counter()
     image, scale = render(page, config.ocr_dpi, clip)
+    image = strengthened(image)
     rect = clip or page.rect
     upright = make_upright(engine, image, max(rect.width, rect.height))
     grey = np.asarray(cv2.cvtColor(upright.image, cv2.COLOR_RGB2GRAY), np.uint8)

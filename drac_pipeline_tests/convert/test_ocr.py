@@ -231,7 +231,7 @@ def test_labels_in_a_pasted_chart_are_left_out_with_a_warning() -> None:
 
 
 def test_print_hardly_darker_than_its_paper_is_read() -> None:
-    faint = printed(letter).convert("L").point(lambda v: 178 + round(v * 18 / 255))
+    faint = printed(letter).convert("L").point([178 + round(v * 18 / 255) for v in range(256)])
     result = convert(scan(faint))
     assert PROSE in result.markdown
     assert result.report.pages[0].warnings == []

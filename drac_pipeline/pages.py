@@ -148,8 +148,12 @@ class _Spread(Generic[R]):
         each = max(_HELPER_BYTES, *taken)
         room = int((_SHARE * self.crew.memory_bytes - sum(taken)) / each)
         for _ in range(min(free, room, len(self.todo) - 1)):
-            self.helpers.append(self._start())
             self.hired_at = now
+            try:
+                self.helpers.append(self._start())
+            except (OSError, EOFError) as e:  # no process is to be had: the work goes on without
+                log.warning("no helper could be started: %s", e)
+                return
 
     def _start(self) -> _Helper:
         context = multiprocessing.get_context("forkserver")

@@ -153,6 +153,28 @@ def test_invisible_text_is_used_if_the_image_says_the_same() -> None:
     assert result.report.pages[0].reason == "the text layer is invisible"
 
 
+def test_a_font_that_does_not_say_its_letters_is_read_from_the_page() -> None:
+    with pymupdf.open() as document:
+        page = document.new_page(width=420, height=300)
+        page.insert_font(fontname="F0", fontbuffer=pymupdf.Font("helv").buffer)
+        page.insert_text((40, 60), TITLE, fontsize=18, fontname="F0")
+        page.insert_textbox((40, 90, 380, 280), PROSE, fontsize=11, fontname="F0")
+        for xref in range(1, document.xref_length()):
+            if document.xref_get_key(xref, "ToUnicode")[0] != "null":
+                document.xref_set_key(xref, "ToUnicode", "null")
+        pdf = document.tobytes(no_new_id=True)
+    result = convert(pdf)
+    assert result.markdown == LETTER
+    assert result.report.pages[0].reason == "the text layer has no encoding for its glyphs"
+
+
+def test_letters_exchanged_for_others_are_read_from_the_page() -> None:
+    after = str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")
+    result = convert(scan(printed(letter), text_over(lambda text: text.translate(after), visible=False)))
+    assert result.markdown == LETTER
+    assert result.report.pages[0].reason == "the text layer is no words"
+
+
 def test_an_image_of_a_page_with_a_stamp_is_read() -> None:
     result = convert(scan(printed(letter), lambda p: p.insert_text((300, 292), "DOC-0001", fontsize=6)))
     assert PROSE in result.markdown

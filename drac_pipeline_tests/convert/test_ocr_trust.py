@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import string
+
 import pymupdf
 import pytest
 
 from drac_pipeline.convert.local.text_layer import PageText, Segment, Word
 from drac_pipeline.convert.ocr.trust import judge_text
-from drac_pipeline_tests.convert.scans import PROSE
+from drac_pipeline_tests.convert.scans import PROSE, TITLE
 
 
 def page(text: str, *, hidden: bool = False) -> PageText:
@@ -50,6 +52,14 @@ def test_real_text_is_believed(text: str) -> None:
 def test_garbage_is_suspected(text: str, suspect: str, unusable: bool) -> None:
     verdict = judge_text(page(text))
     assert (verdict.suspect, verdict.unusable) == (suspect, unusable)
+
+
+@pytest.mark.parametrize("by", range(1, 26))
+def test_letters_shifted_along_the_alphabet_are_suspected(by: int) -> None:
+    small = string.ascii_lowercase
+    moved = small[by:] + small[:by]
+    text = f"{TITLE} {PROSE}".translate(str.maketrans(small + small.upper(), moved + moved.upper()))
+    assert judge_text(page(text)).suspect == "the text layer is no words"
 
 
 def test_invisible_text_is_suspected() -> None:

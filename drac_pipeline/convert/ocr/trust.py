@@ -8,6 +8,7 @@ This runs on every page with text, so it needs nothing but the characters.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -19,6 +20,43 @@ _LEAST = 20  # characters below which shares mean nothing
 _BAD_SHARE = 0.2
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _VOWELS = frozenset("aeiouyAEIOUY")
+# Letters in per cent, a rounded mean over western European languages. Real pages follow it to .88 and
+# more (cosine; 510 pages), the same pages with letters exchanged to .78 at most.
+_LETTERS = dict(
+    zip(
+        "abcdefghijklmnopqrstuvwxyz",
+        (
+            8.5,
+            1.5,
+            3.2,
+            4.2,
+            13.5,
+            1.4,
+            1.8,
+            2.8,
+            7.8,
+            0.5,
+            1.2,
+            4.6,
+            2.8,
+            7.4,
+            6.5,
+            2.4,
+            0.5,
+            6.8,
+            6.7,
+            6.5,
+            4.2,
+            1.6,
+            1.0,
+            0.3,
+            1.0,
+            1.0,
+        ),
+        strict=True,
+    )
+)
+_FOLLOWS, _ENOUGH_LETTERS = 0.83, 100
 _LATIN_LEAST, _VOWEL_SHARE = 20, 0.72  # words of 4 letters and more; in languages written in Latin ≥ 0.95
 
 
@@ -58,6 +96,17 @@ def judge_text(text: PageText) -> Verdict:
         spoken = sum(any(c in _VOWELS for c in w) for w in words)
         if spoken < _VOWEL_SHARE * len(words):
             return Verdict("the text layer is no words")
+        if _likeness(words) < _FOLLOWS:
+            return Verdict("the text layer is no words")
     if sum(len(s.text) for s in segments if s.hidden) > 0.5 * len(joined):
         return Verdict("the text layer is invisible")
     return Verdict()
+
+
+def _likeness(words: list[str]) -> float:
+    """How far the letters are as frequent as in a language written in Latin script: 1 is the same."""
+    counts = Counter("".join(words).lower())
+    if counts.total() < _ENOUGH_LETTERS:
+        return 1.0
+    product = sum(_LETTERS.get(c, 0.0) * n for c, n in counts.items())
+    return product / math.hypot(*_LETTERS.values()) / math.hypot(*counts.values())

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,18 +13,27 @@ import typer
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, err, out
+from drac_pipeline.config import ConvertConfig
 from drac_pipeline.errors import DocumentError
-from drac_pipeline.llm.estimate import Estimate, estimate
+from drac_pipeline.llm.estimate import USUAL_PAGE_CHARS, Estimate, estimate
 from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
 from drac_pipeline.sources.folder import FolderSource
 from drac_pipeline.store import Home
 
 MOST_ROWS = 40
 _PDF, _IMAGES = {".pdf"}, {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif"}
+_MARKED = {".html", ".htm", ".xhtml"}
 _TEXT = {".html", ".htm", ".md", ".txt", ".eml", ".csv", ".json", ".xml"}
 _SCAN_CHARS = 20  # a page with less text than this is taken for a scan
-_ZIPPED_TEXT = 0.25  # characters for each byte of an office file, of the order of magnitude
+_ZIPPED_TEXT = 0.25  # characters for each byte of a file that is not looked into, of the order of magnitude
 _MARKED_TEXT = 0.6
+_PARTS = re.compile(  # of an office file that hold its text
+    r"word/(?:document|footnotes|endnotes)\.xml|ppt/slides/slide\d+\.xml|xl/(?:sharedStrings|worksheets/"
+    r"[^/]+)\.xml|content\.xml|.+\.x?html?"
+)
+_MARKUP = re.compile(rb"<(script|style)\b.*?</\1>|<[^>]*>", re.S | re.I)
+_ROW_SHARE = 2.0  # row sentences name their columns with each cell
+_MOST_READ = 50_000_000  # bytes of a part
 
 
 def estimate_command(
@@ -60,7 +73,7 @@ def estimate_command(
     rows: list[tuple[str, Estimate]] = []
     for entry in FolderSource(source, config.source).list():
         try:
-            pages, wanted, chars = measure(entry.path, entry.size, chosen)
+            pages, wanted, chars = measure(entry.path, entry.size, chosen, _by_pages(config.convert))
         except DocumentError as e:
             err.print(f"[yellow]left out[/] {entry.key}: {e.cause}", markup=True)
             continue
@@ -80,13 +93,19 @@ def estimate_command(
     out.print(f"estimate: {total.calls} calls, ${total.usd:.4f}, {prices.cost(settings.model, 1, 1).source}")
 
 
-def measure(path: Path, size: int, mode: str) -> tuple[int, int, int]:
-    """Pages, pages for the model, characters of text. Raises DocumentError for a PDF that does not open."""
+def measure(
+    path: Path, size: int, mode: str, by_pages: Callable[[str], bool] = lambda _: False
+) -> tuple[int, int, int]:
+    """Pages, pages for the model, characters of text. `by_pages` says of a suffix whether such files
+    are read by their pages. Raises DocumentError for a PDF that does not open."""
     suffix = path.suffix.lower()
     if suffix in _IMAGES:
-        return 1, 1, 2200
+        return 1, 1, USUAL_PAGE_CHARS
     if suffix not in _PDF:
-        return 0, 0, int(size * (_MARKED_TEXT if suffix in _TEXT else _ZIPPED_TEXT))
+        chars = _text_size(path, size)
+        # read from its own file, unless the settings say by its pages
+        pages = ceil(chars / USUAL_PAGE_CHARS) if by_pages(suffix) else 0
+        return pages, pages if mode == "model" else 0, chars
     from drac_pipeline.convert.local.document import open_pdf
 
     document = open_pdf(path)
@@ -96,7 +115,39 @@ def measure(path: Path, size: int, mode: str) -> tuple[int, int, int]:
         document.close()
     scans = sum(n < _SCAN_CHARS for n in lengths)
     wanted = scans if mode == "auto" else len(lengths)
-    return len(lengths), wanted, sum(lengths) + scans * 2200
+    return len(lengths), wanted, sum(lengths) + scans * USUAL_PAGE_CHARS
+
+
+def _text_size(path: Path, size: int) -> int:
+    """Characters of text in a file that is no PDF, without its markup; else by its size."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix in _MARKED:
+            return len(_MARKUP.sub(b" ", path.read_bytes()[:_MOST_READ]))
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as package:
+                parts = [i for i in package.infolist() if _PARTS.fullmatch(i.filename)]
+                return sum(_part_size(package, part) for part in parts)
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError):  # damaged, or with a password
+        pass
+    return int(size * (_MARKED_TEXT if suffix in _TEXT else _ZIPPED_TEXT))
+
+
+def _part_size(package: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
+    with package.open(part) as stream:
+        data = stream.read(_MOST_READ)
+    # tags become nothing: in office files they stand inside words
+    text = len(_MARKUP.sub(b"", data))
+    return int(text * _ROW_SHARE) if part.filename.startswith("xl/") else text
+
+
+def _by_pages(config: ConvertConfig) -> Callable[[str], bool]:
+    """Whether files of a suffix are read by their pages."""
+    routes = [
+        ({".html", ".htm", ".md", ".txt", ".eml", ".epub"}, config.html_route != "web"),
+        ({".xlsx", ".xls", ".ods", ".csv"}, config.sheet_route != "cells"),
+    ]
+    return lambda suffix: next((by for some, by in routes if suffix in some), config.office_route != "own")
 
 
 def _cells(e: Estimate) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from drac_pipeline.cli.app import app
+from drac_pipeline.cli.estimate import measure
 from drac_pipeline.config import DracConfig, ModelConfig
 from drac_pipeline.llm.doubles import Brain, Double, FaultPlan, page_table
 from drac_pipeline.pipeline import find_work, process_document
@@ -48,6 +50,25 @@ def test_an_estimate_is_near_what_is_then_paid(
     assert paid <= guess <= 4 * paid
     rows = pq.read_table(home.path / "model" / "calls.parquet").to_pylist()
     assert sum(r["cost_usd"] for r in rows) == pytest.approx(paid, abs=1e-4)
+
+
+def test_office_files_and_web_pages_are_measured_by_their_text(tmp_path: Path):
+    words = "Text of some length. " * 100
+    (tmp_path / "page.html").write_text(
+        f"<style>{'p {{}}' * 900}</style><p>{words}</p><script>{'x' * 9000}</script>"
+    )
+    for name, part in (("a.docx", "word/document.xml"), ("a.pptx", "ppt/slides/slide1.xml")):
+        with zipfile.ZipFile(tmp_path / name, "w") as package:
+            package.writestr(part, f"<w:p><w:r><w:t>{words}</w:t></w:r></w:p>")
+            package.writestr("media/image1.png", os.urandom(200_000))
+    (tmp_path / "broken.docx").write_bytes(b"x" * 1000)
+    for name in ("page.html", "a.docx", "a.pptx"):
+        path = tmp_path / name
+        pages, by_model, chars = measure(path, path.stat().st_size, "model")
+        assert (pages, by_model) == (0, 0)
+        assert len(words) <= chars < 1.1 * len(words)
+        assert measure(path, path.stat().st_size, "model", lambda _: True)[:2] == (1, 1)
+    assert measure(tmp_path / "broken.docx", 1000, "model") == (0, 0, 250)
 
 
 def test_costs_of_a_home_without_calls(tmp_path: Path, corpus: Path):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.header_cells import edge_ranges
-from drac_pipeline.convert.local.header_texts import Placed, rejoin, widen
+from drac_pipeline.convert.local.header_texts import Placed, line_up, rejoin, widen
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.rows import numeric, readable
 from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
@@ -238,7 +238,9 @@ def header_paths(
     titles: list[str] = []
     found: list[Placed] = []
     for n, line in enumerate(lines):
-        segments = rejoin(sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0), draft)
+        under = [s for c in lines[n + 1].cells.values() for s in c] if n + 1 < len(lines) else []
+        segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
+        segments = rejoin(segments, draft, sorted(under, key=lambda s: s.x0))
         if n + 1 == len(lines) and not edges:
             if n and len(segments) == 1 and _over_figures(segments[0], columns):
                 # one unit under the headers of all figures
@@ -256,7 +258,9 @@ def header_paths(
             titles.append(readable(segments[0].text))  # a title over the whole table
             continue
         found.append(list(zip(segments, ranges, strict=True)))
-    widen(found, draft)
+    if not edges:
+        line_up(found, draft, len(columns))
+        widen(found, draft)
     stacks: list[list[tuple[tuple[int, int], list[str], float]]] = [[] for _ in columns]
     for placed in found:
         for s, (a, b) in placed:
@@ -357,7 +361,8 @@ def _ranges(
         box = _between_v_rules(draft, s)
         if box is not None:
             under = [k for k, (x0, x1) in enumerate(columns) if box[0] - 2 <= (x0 + x1) / 2 <= box[1] + 2]
-            if _free(under, a, b, i, taken):
+            whole = len(under) == len(columns) > 2  # the table's own sides
+            if _free(under, a, b, i, taken) and not (whole and _aside(s, box)):
                 out.append((under[0], under[-1]))
                 continue
         if not below or len(segments) >= len(columns):
@@ -384,6 +389,12 @@ def _ranges(
                     best, miss = (p, q), off
         out.append(best)
     return out
+
+
+def _aside(s: Segment, box: tuple[float, float]) -> bool:
+    """Neither at the left nor in the middle of the box."""
+    off = abs((s.x0 + s.x1) - (box[0] + box[1])) / 2
+    return off > 0.1 * (box[1] - box[0]) and s.x0 > box[0] + 0.1 * (box[1] - box[0])
 
 
 def _free(under: list[int], a: int, b: int, i: int, taken: list[tuple[int, int]]) -> bool:

@@ -17,8 +17,9 @@ _SPACE = 0.45  # em: no wider space lies between the words of one text
 _PITCH = 1.4  # em: the lines of one text are no further apart
 
 
-def rejoin(segments: list[Segment], draft: Draft) -> list[Segment]:
-    """Segments of one line that were cut at a column's border within one box, or over one rule."""
+def rejoin(segments: list[Segment], draft: Draft, below: list[Segment]) -> list[Segment]:
+    """Segments of one line that were cut at a column's border within one box, over one rule, or in
+    the middle over headers of the next line."""
     out: list[Segment] = []
     for s in segments:
         last = out[-1] if out else None
@@ -26,12 +27,23 @@ def rejoin(segments: list[Segment], draft: Draft) -> list[Segment]:
             last is not None
             and s.order == last.order
             and s.x0 - last.x1 < _SPACE * s.size
-            and _held_together(last, s, draft)
+            and (_held_together(last, s, draft) or _over_leaves(last, s, below))
         ):
             out[-1] = replace(last, words=last.words + s.words)
         else:
             out.append(s)
     return out
+
+
+def _over_leaves(a: Segment, b: Segment, below: list[Segment]) -> bool:
+    """Both stand over a text of the next line each, together in the middle, apart not."""
+    lefts = [o for o in below if min(o.x1, a.x1) - max(o.x0, a.x0) > 0]
+    rights = [o for o in below if min(o.x1, b.x1) - max(o.x0, b.x0) > 0]
+    if not lefts or not rights or lefts[0] is rights[-1]:
+        return False
+    together = abs((a.x0 + b.x1) - (lefts[0].x0 + rights[-1].x1)) / 2
+    apart = abs((b.x0 + b.x1) - (rights[-1].x0 + rights[-1].x1)) / 2
+    return together < 3 and apart > 3
 
 
 def _held_together(a: Segment, b: Segment, draft: Draft) -> bool:
@@ -46,6 +58,42 @@ def _held_together(a: Segment, b: Segment, draft: Draft) -> bool:
 def _under(r: Rule, a: Segment, b: Segment, widest: float) -> bool:
     near = 0 < r.y0 - a.base < 1.5 * a.size and r.x1 - r.x0 < 0.9 * widest
     return near and r.x0 - 3 <= a.x0 and b.x1 <= r.x1 + 3
+
+
+def line_up(found: list[Placed], draft: Draft, width: int) -> None:
+    """Texts of other header lines go to the column of the text that they line up with in the one
+    line that has a text for each column, in place."""
+    full = next((k for k, p in enumerate(found) if len(p) >= max(3, width - 1)), None)
+    if full is None or any(a != b for _, (a, b) in found[full]):
+        return
+    for way in (range(full + 1, len(found)), range(full - 1, -1, -1)):
+        last = found[full]
+        for k in way:
+            if not last or not found[k] or not _tight(last, found[k]):
+                break
+            moved = [(s, _column_of(s, last, draft) or own) for s, own in found[k]]
+            if len({r for _, r in moved}) < len(moved):
+                break
+            found[k] = moved
+            # further lines line up with this one, or where it has none, with the line before
+            own = {r for _, r in moved}
+            last = moved + [(s, r) for s, r in last if r not in own]
+
+
+def _tight(a: Placed, b: Placed) -> bool:
+    return min(abs(s.base - o.base) for s, _ in a for o, _ in b) < _PITCH * b[0][0].size
+
+
+def _column_of(s: Segment, lined: Placed, draft: Draft) -> Range | None:
+    for o, own in lined:
+        edges = (abs(s.x0 - o.x0), abs(s.x1 - o.x1), abs((s.x0 + s.x1) - (o.x0 + o.x1)) / 2)
+        alone = not any(p is not o and min(p.x1, s.x1) - max(p.x0, s.x0) > 0 for p, _ in lined)
+        upper, lower = sorted((s, o), key=lambda t: t.base)
+        x = (max(s.x0, o.x0) + min(s.x1, o.x1)) / 2
+        ruled = any(upper.base < r.y0 < lower.base and r.x0 <= x <= r.x1 for r in draft.h_rules)
+        if min(edges) < 1.5 and alone and not ruled:
+            return own
+    return None
 
 
 def widen(found: list[Placed], draft: Draft) -> None:

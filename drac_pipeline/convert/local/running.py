@@ -112,14 +112,21 @@ def _body_gap(e: Edge) -> float:
     return max(gaps, default=99.0) / max(1.0, e.row.size)
 
 
+def _median_size(page: PageText, *, by_letters: bool) -> float:
+    """The usual type size, of segments or of letters: small tables have most of the segments."""
+    sizes = sorted((s.size, len(s.text) if by_letters else 1) for s in page.segments)
+    half = sum(n for _, n in sizes) / 2
+    at = itertools.accumulate(n for _, n in sizes)
+    return next((size for (size, _), n in zip(sizes, at, strict=True) if n >= half), 10.0)
+
+
 def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[tuple[bool, int]]) -> set[int]:
     """Up to three short lines in the page's margin with a clear gap to the text.
 
     Judged so only where there are no pages to compare with, or where other pages have
     their running rows at the same height.
     """
-    sizes = sorted(s.size for s in page.segments)
-    body = sizes[len(sizes) // 2] if sizes else 10.0
+    body = max(_median_size(page, by_letters=False), _median_size(page, by_letters=True))
     margin = 0.078 * page.height
     found: list[Edge] = []
     for e in outer[:3]:

@@ -193,3 +193,139 @@ def test_wrapped_headers_over_two_columns_are_one_text():
         "State: Mining; Baseline scenario, 2008: 10.5; Baseline scenario, 2009: 11.5; "
         "Adverse scenario, 2008: 12.5; Adverse scenario, 2009: 13.5." in found
     )
+
+
+def test_the_header_row_of_a_table_that_fills_its_page_is_no_running_header():
+    doc = Doc()
+    xs = (72, 180, 300, 420)
+    doc.text(72, "Name", y=40)
+    for x, head in zip(xs[1:], ("Registered", "Paid in", "Amount"), strict=True):
+        doc.text(x, head, y=40)
+    doc.rule(70, 480, y=26)
+    doc.rule(70, 480, y=800)
+    doc.y = 62
+    for k in range(40):
+        doc.row(xs, f"Donor {k}", f"20{k:02}/05", "cash", f"{k},000", after=18)
+    out = doc.convert()
+    assert "Name: Donor 3; Registered: 2003/05; Paid in: cash; Amount: 3,000." in blocks(out)
+    assert not out.report.dropped
+
+
+def test_running_lines_of_one_page_whose_text_is_a_small_table():
+    doc = Doc()
+    doc.text(72, "Statistical report on employment", y=40, size=8)
+    doc.text(290, "117", y=806, size=8)
+    doc.paragraph(*FILLER)
+    for k in range(12):
+        doc.text(72, f"Region {k}", size=6)
+        for c in range(6):
+            right(doc, 200 + 50 * c, f"{k}{c}.5", size=6)
+        doc.y += 9
+    out = doc.paragraph(*FILLER).convert()
+    assert {(d.text, d.reason) for d in out.report.dropped} == {
+        ("Statistical report on employment", "running header"),
+        ("117", "page number"),
+    }
+
+
+def test_a_leader_ends_a_label_and_a_short_one_below_it_is_its_own():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    for c, head in enumerate(("Men", "Women")):
+        right(doc, 320 + 80 * c, head, y=y)
+    labels = (
+        "Violent offences" + " ." * 24,
+        "Murder and other offences against",
+        "persons" + " ." * 29,
+        "Theft" + " ." * 32,
+    )
+    for k, label in enumerate(labels):
+        doc.text(72 + 4 * (k in (1, 2)), label, y=y + 15 + 13 * k, size=9)
+        for c in range(2):
+            if k != 1:
+                right(doc, 320 + 80 * c, f"{k}{c},104", y=y + 15 + 13 * k)
+    found = blocks(doc.convert())
+    assert "Violent offences; Men: 00,104; Women: 01,104." in found
+    assert "Murder and other offences against persons; Men: 20,104; Women: 21,104." in found
+
+
+def test_the_words_of_a_spanning_header_over_narrow_columns_stay_together():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    for x, group in ((222, "State funds"), (312, "Local funds")):
+        middle(doc, x, group, y=y)
+    for c, x in enumerate((200, 245, 290, 335)):
+        middle(doc, x, ("2000", "2001")[c % 2], y=y + 12)
+        for k in range(4):
+            right(doc, x + 14, f"{k + 1}{c},370", y=y + 28 + 13 * k)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 28 + 13 * k)
+    found = blocks(doc.convert())
+    assert (
+        "Mining; State funds, 2000: 20,370; State funds, 2001: 21,370; "
+        "Local funds, 2000: 22,370; Local funds, 2001: 23,370." in found
+    )
+
+
+def test_headers_at_the_left_line_up_with_the_line_that_has_one_for_each_column():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    heads = (
+        ("Initial", "claims"),
+        ("Outlays",),
+        ("Students", "per teacher"),
+        ("Change", "from", "last year"),
+    )
+    for c, lines in enumerate(heads):
+        for k, text in enumerate(lines):
+            doc.text(180 + 75 * c, text, y=y + 11 * k)
+        for k in range(4):
+            right(doc, 240 + 75 * c, f"{k}{c}.5", y=y + 40 + 13 * k)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 40 + 13 * k)
+    found = blocks(doc.convert())
+    assert (
+        "Mining; Initial claims: 10.5; Outlays: 11.5; Students per teacher: 12.5; "
+        "Change from last year: 13.5." in found
+    )
+
+
+def test_parts_of_a_table_below_wide_gaps_keep_its_header():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.text(72, "Source", y=y)
+    for c, head in enumerate(("Men", "Women", "All")):
+        right(doc, 260 + 80 * c, head, y=y)
+    y += 20
+    for part in ("Private sector", "Public sector"):
+        doc.text(72, part, y=y)
+        for k, label in enumerate(LABELS):
+            y += 16
+            doc.text(80, label, y=y)
+            for c in range(3):
+                right(doc, 260 + 80 * c, f"{k}{c}.5", y=y)
+        y += 30
+    doc.y = y + 20
+    out = doc.paragraph(*FILLER).convert()
+    assert len(out.tables) == 1
+    assert "Public sector — Source: Mining; Men: 10.5; Women: 11.5; All: 12.5." in blocks(out)
+
+
+def test_an_outer_frame_makes_no_title_of_the_last_header():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.rule(70, 470, y=y - 12)
+    for x in (70, 470):
+        doc.page.draw_line((x, y - 12), (x, y + 90), width=0.6)
+    right(doc, 460, "Median", y=y)
+    right(doc, 460, "income", y=y + 11)
+    for c, head in enumerate(("Men", "Women", "All")):
+        right(doc, 220 + 80 * c, head, y=y + 11)
+    doc.rule(70, 470, y=y + 15)
+    doc.rule(70, 470, y=y + 90)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 30 + 14 * k)
+        for c in range(4):
+            right(doc, 220 + 80 * c, f"{k}{c}.5", y=y + 30 + 14 * k)
+    found = blocks(doc.convert())
+    assert "Mining; Men: 10.5; Women: 11.5; All: 12.5; Median income: 13.5." in found

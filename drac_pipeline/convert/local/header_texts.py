@@ -36,14 +36,12 @@ def rejoin(segments: list[Segment], draft: Draft, below: list[Segment]) -> list[
 
 
 def _over_leaves(a: Segment, b: Segment, below: list[Segment]) -> bool:
-    """Both stand over a text of the next line each, together in the middle, apart not."""
+    """Each stands over a text of the next line, both in the middle over these, a space apart."""
     lefts = [o for o in below if min(o.x1, a.x1) - max(o.x0, a.x0) > 0]
     rights = [o for o in below if min(o.x1, b.x1) - max(o.x0, b.x0) > 0]
     if not lefts or not rights or lefts[0] is rights[-1]:
         return False
-    together = abs((a.x0 + b.x1) - (lefts[0].x0 + rights[-1].x1)) / 2
-    apart = abs((b.x0 + b.x1) - (rights[-1].x0 + rights[-1].x1)) / 2
-    return together < 3 and apart > 3
+    return abs((a.x0 + b.x1) - (lefts[0].x0 + rights[-1].x1)) / 2 < 4 and b.x0 - a.x1 < 0.35 * a.size
 
 
 def _held_together(a: Segment, b: Segment, draft: Draft) -> bool:
@@ -71,7 +69,11 @@ def line_up(found: list[Placed], draft: Draft, width: int) -> None:
         for k in way:
             if not last or not found[k] or not _tight(last, found[k]):
                 break
-            moved = [(s, _column_of(s, last, draft) or own) for s, own in found[k]]
+            # a unit below, over several columns, keeps these
+            moved = [
+                (s, own if k > full and own[0] < own[1] else _column_of(s, last, draft) or own)
+                for s, own in found[k]
+            ]
             if len({r for _, r in moved}) < len(moved):
                 break
             found[k] = moved

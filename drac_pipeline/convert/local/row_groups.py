@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from drac_pipeline.convert.local.rows import numeric
+from drac_pipeline.convert.local.rows import LEADER_RE, numeric
 from drac_pipeline.convert.local.stream import rows_by_stream
 from drac_pipeline.convert.local.text_layer import READ_FONT, Segment
 
@@ -245,6 +245,8 @@ def _wraps(group: list[Line], line: Line, c: int, right: list[float]) -> bool:
         return False
     last = max(above, key=lambda s: s.x1)
     word = here[0].words[0]
+    if LEADER_RE.search(last.text + " "):
+        return False  # a leader ends the cell
     if last.text.endswith(("-", "\u00ad")):
         return True
     return last.x1 + 0.25 * last.size + (word.x1 - word.x0) > right[c] - 0.5
@@ -299,6 +301,8 @@ def _joins_by_shape(
         return False
     if filled == {0}:
         here, above = line.cells[0][0], group[-1].cells[0][0]
+        if line.text(0)[:1].islower() and _led(line) and not _led(group[-1]):
+            return True  # the leader follows the end of a label
         if not _wraps(group, line, 0, right):
             return False
         if line.text(0)[:1].islower():
@@ -340,6 +344,10 @@ def _rest_of_cells(group: list[Line], line: Line, right: list[float], marks: set
 
 def _words(line: Line, c: int) -> list[str]:
     return [w.text for s in line.cells.get(c, ()) for w in s.words]
+
+
+def _led(line: Line) -> bool:
+    return bool(LEADER_RE.search(line.row.text + " "))
 
 
 def _spanned(groups: list[list[Line]], draft: Draft, columns: Columns) -> list[tuple[Cells, int]]:

@@ -112,6 +112,17 @@ def _body_gap(e: Edge) -> float:
     return max(gaps, default=99.0) / max(1.0, e.row.size)
 
 
+def _heads_table(e: Edge) -> bool:
+    """Three or more cells, each over a cell of the next row."""
+    below = [s for s in e.page.segments if s.base > e.row.base + 0.4 * e.row.size]
+    if len(e.row.cells) < 3 or not below:
+        return False
+    top = min(s.base for s in below)
+    row = [s for s in below if s.base < top + 0.4 * s.size]
+    over = sum(any(min(s.x1, c.x1) - max(s.x0, c.x0) > 0 for s in row) for c in e.row.cells)
+    return len(row) >= 3 and over >= len(e.row.cells) - 1
+
+
 def _median_size(page: PageText, *, by_letters: bool) -> float:
     """The usual type size, of segments or of letters: small tables have most of the segments."""
     sizes = sorted((s.size, len(s.text) if by_letters else 1) for s in page.segments)
@@ -136,13 +147,15 @@ def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[t
             PAGE_NUMBER.fullmatch(t) and not YEAR_RE.fullmatch(t) for t in ends
         )
         same = any((e.top, e.y + d) in heights for d in (-1, 0, 1))
+        if e.top and _heads_table(e):
+            break
         if not e.top and FOOTNOTE.match(e.row.text) and len(e.row.text.split()) > 4:
             break
         if (
             not (inside or numbered)
             or not (alone or same)
             or len(e.row.text) > 160
-            or e.row.size > 1.2 * body
+            or e.row.size > (1.2 if e.top else 1.5) * body
             or _is_drawn_row(e)
         ):
             break

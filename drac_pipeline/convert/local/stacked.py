@@ -83,7 +83,7 @@ def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
     columns = column_ranges(rows)
     out: list[Row] = []
     below = rows[0]
-    for row in reversed(candidates[-4:]):
+    for row in reversed(candidates[-8:]):
         words = len(row.cells) > 1 and not figures(row)
         if not 0 < below.base - row.base <= (2.4 if words else 1.9) * max(row.size, below.size):
             break

@@ -285,6 +285,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
         joints.clear()
 
     pieces: list[list[tuple[Word, dict[str, Any]]]] = []
+    flat = False
     for span in line["spans"]:
         size = span["size"] or 1.0
         visible = span.get("char_flags", VISIBLE) & VISIBLE and span.get("alpha", 255) > 0
@@ -299,6 +300,8 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
                 left, right = by0, by1
             else:
                 left, right = h - by1, h - by0
+            if flat and char.get("synthetic"):
+                continue  # a glyph whose width the font lacks, no space
             if c.isspace() or c == "\u200b":
                 close()
                 continue
@@ -308,7 +311,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
             if not visible:
                 out.n_hidden += 1
             if letters and not rtl:
-                if left - x1 > 0.25 * size and left - x1 > 1.5:
+                if left - x1 > (0.45 if flat and c.isdigit() else 0.25) * size and left - x1 > 1.5:
                     close()
                 elif left - x1 < -0.2 * size and c.isalnum() and letters[-1] not in ACCENTS:
                     # the pen went back: a cell that runs over into the next one
@@ -324,6 +327,7 @@ def _read_line(line: dict[str, Any], turn: tuple[int, int], order: int, out: Pag
                 x0, x1 = min(x0, left), max(x1, right)
             letters.append(c)
             last = left
+            flat = right - left < 0.01 and c in ".," and len(letters) > 1 and letters[-2].isdigit()
     close()
     if not run:
         return order

@@ -246,14 +246,15 @@ def kill(home: Home, table: dict[str, str], quota: int) -> bool:
         _, failures = convert(home, config)
         again = server.pages - total
         rows = ledger(home, config)
-    # pages that were refused are asked for again in any run
+    # pages that were refused, or throttled while the killed run's calls were in flight, are asked for again
     more = sum(r["pages"] for r in rows if r["verdict"] not in ("", "accepted"))
+    throttled = sum(r["pages"] for r in rows if r["outcome"] == "ThrottlingException")
     lost = sum(r["pages"] for r in rows if r["outcome"] == "interrupted")
-    good = not failures and again <= lost + more
+    good = not failures and again <= lost + more + throttled
     print(
         f"kill    SIGKILL after {before} of {total} pages with {flying} in flight; the second run asked for"
         f" {server.pages - before}, twice asked {again}, in the ledger as interrupted {lost},"
-        f" refused by the checks {more}"
+        f" refused by the checks {more}, throttled {throttled}"
         f" -> {'holds' if good else 'DOES NOT HOLD'}"
     )
     return good

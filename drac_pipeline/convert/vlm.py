@@ -2,7 +2,8 @@
 
 What becomes of a page, in this order:
 
-1. A result of the same image, model, prompt and settings that passed its checks is used again.
+1. A result of the same image, model, prompt and settings that passed its checks is used again, and so
+   is a reply that came before the run was killed.
 2. A batch of up to `pages_per_call` pages is asked for, told the headings and the open table of
    the pages before. Pages that pass are kept at once, so a killed run has them.
 3. Pages that fail are asked for in halves, down to single pages, and those once more. A scan has no
@@ -16,8 +17,9 @@ An error of the service or the budget ends the document, after what is in flight
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -42,6 +44,7 @@ from drac_pipeline.model import ConversionReport, Converted, PageReport
 STAGE = "markdown"
 RESULTS = "pages"
 SINGLE_TRIES = 2
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,10 @@ class _Job:
         self.results = ResultCache(self.service.state / RESULTS)
         self.texts = page_texts(self.local.markdown)
         self.blind = {p.page for p in self.local.report.pages if p.error}
+        self.arrived = [
+            (tuple(map(int, _DIGITS.findall(unit))), int(salt))
+            for unit, salt in self.service.unsettled(self.document, STAGE)
+        ]
 
 
 def convert_by_model(
@@ -191,7 +198,19 @@ def _unpaid(job: _Job, pages: tuple[int, ...]) -> _Batch | None:
     found = [n for n in pages if n not in missing]
     if found:
         job.service.ledger.reused(_purpose(job, found), job.service.client.provider, job.service.model)
+    for batch in _arrived(job, pages, carried) if missing else ():
+        _judge(job, batch, _ask(job, batch))
+    missing = [n for n in missing if n not in job.made]
     return _Batch(tuple(missing), carried, _carried(job, missing[0])) if missing else None
+
+
+def _arrived(job: _Job, pages: Sequence[int], grid: Carried) -> Iterator[_Batch]:
+    """Batches of those pages whose reply came and was not dealt with before the run was killed."""
+    for asked, tries in job.arrived:
+        if set(asked) <= set(pages):
+            batch = _Batch(asked, grid, _carried(job, asked[0]), tries)
+            if job.service.holds(_request(job, batch), str(tries)):
+                yield batch
 
 
 def _carried(job: _Job, page: int) -> Carried:
@@ -229,6 +248,11 @@ def _purpose(job: _Job, pages: Sequence[int]) -> Purpose:
 
 
 def _ask(job: _Job, batch: _Batch) -> Answer:
+    request, purpose = _request(job, batch), _purpose(job, batch.pages)
+    return job.service.call(request, purpose, salt=str(batch.tries))
+
+
+def _request(job: _Job, batch: _Batch) -> Request:
     parts: list[str | ImagePart] = []
     if told := batch.told.told():
         parts.append(told)
@@ -236,18 +260,17 @@ def _ask(job: _Job, batch: _Batch) -> Answer:
         if text := _grounding(job, n):
             parts.append(f"The text layer of page {n}, for its spelling only:\n{text}")
         parts += [f"Page {n}", ImagePart(job.images[n].read_bytes())]
-    request = Request(
+    return Request(
         tuple(parts),
         system=job.prompt.text,
         max_tokens=job.config.model.conversion_tokens,
         temperature=job.config.model.temperature,
         metadata={"document": job.document, "stage": STAGE},
     )
-    return job.service.call(request, _purpose(job, batch.pages), salt=str(batch.tries))
 
 
 def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
-    """Keep the pages that are good; what to ask for next in place of the others."""
+    """What to ask for next in place of a batch that came back."""
     try:
         answer = future.result()
     except RequestRefused as e:
@@ -255,6 +278,11 @@ def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
             # not this page is wrong but a setting, and no page of any document would pass
             raise ModelUnavailable(str(e), remedy=e.remedy) from e
         return _again(job, batch, dict.fromkeys(batch.pages, str(e)))
+    return _again(job, batch, _judge(job, batch, answer))
+
+
+def _judge(job: _Job, batch: _Batch, answer: Answer) -> dict[int, str]:
+    """Keep the pages that are good; gives the others, and why."""
     pages = read_reply(answer.reply, batch.pages, job.prompt.lines())
     wrong = check_pages(job.pdf, pages.good, job.local, batch.told.header, job.config.model, job.made)
     bad = {**pages.bad, **wrong}
@@ -272,7 +300,7 @@ def _take(job: _Job, batch: _Batch, future: Future[Answer]) -> list[_Batch]:
         _keep(job, n, text, batch.grid, doubt)
     verdict = "; ".join(f"page {n}: {why}" for n, why in sorted(bad.items()))
     job.service.settle(answer, verdict or "accepted")
-    return _again(job, batch, bad)
+    return bad
 
 
 def _again(job: _Job, batch: _Batch, bad: dict[int, str]) -> list[_Batch]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,12 @@ class ResultCache:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+    def values(self) -> Iterator[dict[str, Any]]:
+        """All values, in no order."""
+        for path in self.root.glob("*/*.json"):
+            if found := self.get(path.stem):
+                yield found
 
     def drop(self, key: str) -> None:
         """Forget a value."""

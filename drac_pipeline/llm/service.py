@@ -129,13 +129,13 @@ class ModelService:
         does not pay for it again; `salt` tells a second try from the first.
         """
         request = self._fitted(request)
-        key = key_of(*_identity(request), self.model, salt)
+        key = self._key(request, salt)
         kept = self._replies.get(key)
         if kept is not None:
             number = self.ledger.reused(purpose, self.client.provider, self.model)
             return Answer(Reply(kept["text"], Stop(kept["stop"])), number, key)
         try:
-            return self.send(request, purpose, key)
+            return self.send(request, purpose, key, salt)
         except RequestRefused as e:
             hint = hint_for(str(e))
             if request.schema is None or hint is None or hint.lacks != "structured":
@@ -143,14 +143,29 @@ class ModelService:
             # the reply is read without a schema just as well
             log.warning("%s takes no JSON schema, which is left out from now on. %s", self.model, hint.remedy)
             self._capabilities = replace(self.capabilities, structured=False)
-            return self.send(replace(request, schema=None), purpose, key)
+            return self.send(replace(request, schema=None), purpose, key, salt)
+
+    def holds(self, request: Request, salt: str = "") -> bool:
+        """Whether `call` would answer from a reply that was not settled, and cost nothing."""
+        return self._replies.get(self._key(self._fitted(request), salt)) is not None
+
+    def unsettled(self, document: str, stage: str) -> list[tuple[str, str]]:
+        """Unit and salt of replies for a document that a killed run left unsettled."""
+        return [
+            (x["unit"], x["salt"])
+            for x in self._replies.values()
+            if x.get("document") == document and x.get("stage") == stage
+        ]
+
+    def _key(self, request: Request, salt: str) -> str:
+        return key_of(*_identity(request), self.model, salt)
 
     def settle(self, answer: Answer, verdict: str) -> None:
         """Say what became of an answer; its result is kept elsewhere by now, or not wanted."""
         self.ledger.judge(answer.number, verdict)
         self._replies.drop(answer.key)
 
-    def send(self, request: Request, purpose: Purpose, key: str = "") -> Answer:
+    def send(self, request: Request, purpose: Purpose, key: str = "", salt: str = "") -> Answer:
         """`call` without a look at the model's capabilities or at kept replies."""
         call = uuid.uuid4().hex[:12]
         weight = max(1, purpose.pages)
@@ -176,7 +191,9 @@ class ModelService:
                     raise
                 else:
                     if key:
-                        self._replies.put(key, {"text": reply.text, "stop": str(reply.stop)})
+                        kept = {"text": reply.text, "stop": str(reply.stop), "salt": salt}
+                        kept |= {"document": purpose.document, "stage": purpose.stage, "unit": purpose.unit}
+                        self._replies.put(key, kept)
                     cost, priced = self._cost(reply.input_tokens, reply.output_tokens)
                     outcome = "ok" if reply.stop == "end" else str(reply.stop)
                     self.ledger.end(number, outcome, cost=cost, priced=priced, reply=reply, status=200)

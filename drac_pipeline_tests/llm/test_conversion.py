@@ -10,6 +10,7 @@ import pymupdf
 import pytest
 
 from drac_pipeline.config import ConvertConfig, DracConfig
+from drac_pipeline.convert import vlm
 from drac_pipeline.convert.fidelity import compare
 from drac_pipeline.convert.model.places import find_places
 from drac_pipeline.convert.vlm import Tally, convert_by_model, local_reading, pages_for_model
@@ -149,6 +150,48 @@ def test_what_is_finished_is_not_paid_again(case: Case, service: Make):
         assert server.requests == 2
     assert tally.reused == 7
     assert again.markdown == first.markdown
+
+
+class Killed(BaseException):
+    """In place of SIGKILL."""
+
+
+def killed_at(n: int, function: Callable[..., object]) -> Callable[..., object]:
+    calls = iter(range(1, 100))
+
+    def call(*args: object, **more: object) -> object:
+        if next(calls) == n:
+            raise Killed
+        return function(*args, **more)
+
+    return call
+
+
+@pytest.mark.parametrize("page", [1, 2, 5])
+def test_a_reply_of_which_a_kill_left_some_pages_is_not_paid_again(
+    page: int, case: Case, service: Make, monkeypatch: pytest.MonkeyPatch
+):
+    with double(case) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(vlm, "_keep", killed_at(page, vlm._keep))
+            with pytest.raises(Killed):
+                convert(case, service(server, calls_in_parallel=1))
+        assert server.pages == 5
+        _, tally = convert(case, service(server, calls_in_parallel=1))
+        assert (server.pages, tally.by_model) == (7, 7)
+
+
+def test_half_a_batch_that_came_before_a_kill_is_not_paid_again(
+    case: Case, service: Make, monkeypatch: pytest.MonkeyPatch
+):
+    with double(case, "refusal") as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(vlm, "check_pages", killed_at(2, vlm.check_pages))
+            with pytest.raises(Killed):
+                convert(case, service(server, calls_in_parallel=1))
+        assert server.pages == 5 + 3  # the first half is there, and nothing was made of it
+        _, tally = convert(case, service(server, calls_in_parallel=1))
+        assert (server.pages, tally.by_model) == (5 + 3 + 2 + 2, 7)
 
 
 def test_an_outage_keeps_what_came_before_it(case: Case, service: Make):

@@ -7,7 +7,7 @@ import itertools
 from drac_pipeline.convert.local.columns import Block, Flow
 from drac_pipeline.convert.local.grid import column_ranges
 from drac_pipeline.convert.local.rows import LEADER_RE, Row
-from drac_pipeline.convert.local.stacked import figures, lines_over, split_stacked
+from drac_pipeline.convert.local.stacked import figures_go_on, lines_over, split_stacked
 from drac_pipeline.convert.local.table_zones import Draft, with_rules, wraps
 from drac_pipeline.convert.local.text_layer import PageText
 
@@ -64,7 +64,7 @@ def _run(items: list, i: int) -> int:
         if not isinstance(row, Row):
             break
         far = row.base - last.base > (3.6 if _in_line(last, row) else 2.6) * max(row.size, last.size)
-        if far and not _goes_on(items, i, j):
+        if far and not figures_go_on(_rows_of(items[i:j]), _rows_of(items[j : j + 3])):
             break
         left = _intersect(free, _free(row), 0.5 * row.size)
         if len(row.cells) > 1:
@@ -95,18 +95,9 @@ def _in_line(above: Row, row: Row) -> bool:
     return all(abs(a.x0 - b.x0) < 1.5 for a, b in zip(above.cells, row.cells, strict=True))
 
 
-def _goes_on(items: list[Row | Block], i: int, j: int) -> bool:
-    """Below a wider gap the figures stand under those above it, perhaps after a section's title."""
-    above = [r for r in items[i:j] if isinstance(r, Row)]
-    if items[j].y0 - above[-1].y1 > 3 * above[-1].size:
-        return False
-    before = next((r for r in reversed(above) if figures(r) > 1), None)
-    after = next((r for r in items[j : j + 3] if not isinstance(r, Row) or len(r.cells) > 1), None)
-    if before is None or not isinstance(after, Row) or figures(after) < 2:
-        return False
-    ends = [s.x1 for s in before.cells[1:]]
-    level = sum(any(abs(s.x1 - x) < 2.5 for x in ends) for s in after.cells[1:])
-    return level >= 0.6 * max(len(ends), len(after.cells) - 1)
+def _rows_of(items: list[Row | Block]) -> list[Row]:
+    """The rows before the first block."""
+    return list(itertools.takewhile(lambda i: isinstance(i, Row), items))  # type: ignore[arg-type]
 
 
 def _free(row: Row) -> list[tuple[float, float]]:

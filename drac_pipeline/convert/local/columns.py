@@ -246,7 +246,7 @@ def _are_columns(rows: list[Row | Block], gutter: tuple[float, float]) -> bool:
         # a few lines: only prose that is written side by side as wholes
         wide = all(sum(len(s.words) for s in side) >= 4 * c for side, c in zip(sides, counts, strict=True))
         return switches <= 1 and wide and not blocks
-    if _figures_of(sides):
+    if _figures_of(sides) or (not blocks and _rows_level(sides)):
         return False
     if switches <= max(1, 0.12 * lines):
         # written side by side as wholes; columns of a table written column by column are
@@ -265,6 +265,31 @@ def _figures_of(sides: tuple[list[Segment], list[Segment]]) -> bool:
     if len(level) < max(3, 0.6 * len(rows)):
         return False
     return sum(numeric(r.segments[0].text) for r in level) >= 0.6 * len(level)
+
+
+def _rows_level(sides: tuple[list[Segment], list[Segment]]) -> bool:
+    """Cells of text: what begins below a gap on one side does so on the other, four times or more."""
+    starts: list[list[float]] = []
+    for side in sides:
+        rows = visual_rows(side)
+        gaps = [b.base - a.base for a, b in itertools.pairwise(rows)]
+        tight = 1.45 * rows[0].size
+        # rows of one line each, well apart, are all beginnings, if most do not fill the width
+        width = max(r.x1 for r in rows) - min(r.x0 for r in rows)
+        full = sum(r.x1 - r.x0 > 0.8 * width for r in rows)
+        if gaps and min(gaps) > tight and full > 0.5 * len(rows):
+            return False
+        starts.append(
+            [
+                rows[0].base,
+                *(b.base for (a, b), g in zip(itertools.pairwise(rows), gaps, strict=True) if g > tight),
+            ]
+        )
+    left, right = starts
+    if min(len(left), len(right)) < 4:
+        return False
+    level = sum(any(abs(a - b) < 1.5 for b in right) for a in left)
+    return level >= 0.8 * max(len(left), len(right))
 
 
 def _prose(segments: list[Segment]) -> bool:

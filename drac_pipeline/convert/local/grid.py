@@ -105,6 +105,7 @@ def _merge_chance(clusters: list[_Cluster], segments: list[tuple[Segment, int]])
 def join_signs(rows: list[Row]) -> list[Row]:
     """Rows with currency signs set at the left of their cells joined to the figures right of them,
     unless a header tells of a column of signs."""
+    rows = [_part_signs(r) for r in rows]
     signs = [
         (a, b)
         for r in rows
@@ -125,6 +126,23 @@ def join_signs(rows: list[Row]) -> list[Row]:
         ]
         out.append(make_row(parts) if gone else r)
     return out
+
+
+def _part_signs(row: Row) -> Row:
+    """A row that has a sign before its first figure has each sign before the figure right of it."""
+    words = [w.text for s in row.segments for w in s.words]
+    first = next((k for k, t in enumerate(words) if numeric(t)), 0)
+    if not first or words[first - 1] not in CURRENCY or sum(t in CURRENCY for t in words) < 2:
+        return row
+    parts: list[Segment] = []
+    for s in row.segments:
+        groups: list[list[Word]] = [[]]
+        for w in s.words:
+            if w.text in CURRENCY and groups[-1] and numeric(groups[-1][-1].text):
+                groups.append([])
+            groups[-1].append(w)
+        parts += [s] if len(groups) == 1 else [replace(s, words=g) for g in groups]
+    return make_row(parts) if len(parts) != len(row.segments) else row
 
 
 def _headed(sign: Segment, figure: Segment, texts: list[Segment]) -> bool:

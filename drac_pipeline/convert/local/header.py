@@ -205,7 +205,8 @@ def _by_content(lines: list[Line], columns: Columns) -> int:
     """Without rules or type: the lines before the first figures, else the first line."""
     for k, line in enumerate(lines):
         figures = [c for c in line.cells if numeric(line.text(c))]
-        if figures and not (k and _under_words(line, lines[k - 1], figures)):
+        below = lines[k + 1] if k + 1 < len(lines) else None
+        if figures and not (k and _under_words(line, lines[k - 1], figures, below)):
             if k == 0:
                 return 0
             # a stub that wraps above its figures belongs to the body
@@ -218,12 +219,15 @@ def _by_content(lines: list[Line], columns: Columns) -> int:
     return 1
 
 
-def _under_words(line: Line, above: Line, figures: list[int]) -> bool:
+def _under_words(line: Line, above: Line, figures: list[int], below: Line | None) -> bool:
     """The figures are the rest of a wrapped header, "Rate per / 100,000", among other headers."""
     if line.base - above.base > 1.35 * line.row.size or 0 in above.cells:
         return False
     if not all(c in above.cells and not numeric(above.text(c)) for c in figures):
         return False
+    if len(line.cells) == 1 and below is not None and len(above.cells) > 1:
+        # alone on its line, and the rows are further apart
+        return below.base - line.base > 1.2 * (line.base - above.base)
     return any(c and c not in figures and line.text(c)[-1:].isalpha() for c in line.cells)
 
 

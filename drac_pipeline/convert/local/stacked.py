@@ -72,6 +72,19 @@ def figures(row: Row) -> int:
     return sum(numeric(s.text) for s in row.cells)
 
 
+def figures_go_on(above: list[Row], below: list[Row]) -> bool:
+    """Below a wider gap the figures stand under those above it, perhaps after a section's title."""
+    if not above or not below or below[0].y0 - above[-1].y1 > 3 * above[-1].size:
+        return False
+    before = next((r for r in reversed(above) if figures(r) > 1), None)
+    after = next((r for r in below[:3] if len(r.cells) > 1), None)
+    if before is None or after is None or figures(after) < 2:
+        return False
+    ends = [s.x1 for s in before.cells[1:]]
+    level = sum(any(abs(s.x1 - x) < 2.5 for x in ends) for s in after.cells[1:])
+    return level >= 0.6 * max(len(ends), len(after.cells) - 1)
+
+
 def bold(row: Row) -> bool:
     return all(s.bold for s in row.segments)
 
@@ -137,6 +150,8 @@ def section_rows(rows: list[Row]) -> set[int]:
         if len(row.cells) != 1 or len(row.segments) != 1 or len(below.cells) < 2 or figures(row):
             continue
         middle = (row.x0 + row.x1) / 2
+        if min(row.base - above.base, below.base - row.base) < 0.8 * row.size:
+            continue  # a cell at the middle of its row
         if row.x0 < left + 6 or not any(c.isalpha() for c in row.text):
             continue
         if min(abs(middle - (a + right) / 2) for a in (left, second)) > 4:

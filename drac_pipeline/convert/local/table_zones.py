@@ -15,7 +15,7 @@ from drac_pipeline.convert.local.grown import (
     same_columns,
 )
 from drac_pipeline.convert.local.rows import Row, visual_rows
-from drac_pipeline.convert.local.stacked import figures, lines_over, split_stacked
+from drac_pipeline.convert.local.stacked import figures, figures_go_on, lines_over, split_stacked
 from drac_pipeline.convert.local.text_layer import PageText, Rule, Segment
 
 
@@ -204,7 +204,7 @@ def _draft(page: PageText, rules: list[Rule], segments: list[Segment], taken: se
     inner = any(x0 + 12 < v.x0 < x1 - 12 for v in v_rules)
     if not inner and _boxed_prose(rows, x0, x1):
         return None
-    box_of_headers = len(rows) <= 4 and not any(map(figures, rows))
+    box_of_headers = len(rows) <= 9 and not any(map(figures, rows))
     if box_of_headers or not _closed(bottom, x0, x1, v_rules):
         rows += _below(rows, segments, taken, (x0, x1), bottom, page.h_rules)
         rows += _grown_below(page, rows, rules, segments, taken)
@@ -309,10 +309,12 @@ def _below(
     edge = bottom
     wider = [r.y0 for r in rules if r.y0 > bottom + 3 and _wider(r, span)]
     limit = min(wider, default=1e9)
-    for r in visual_rows(later):
+    following = visual_rows(later)
+    for k, r in enumerate(following):
         if r.base > limit - 2 * r.size:
             break  # the header of another table
-        if r.y0 - edge > (1.3 if not near else 2.2) * r.size or _any_out(r, span):
+        far = r.y0 - edge > (1.3 if not near else 2.2) * r.size
+        if _any_out(r, span) or (far and not figures_go_on(near, following[k : k + 3])):
             break
         near.append(r)
         edge = r.y1

@@ -115,7 +115,13 @@ def join_signs(rows: list[Row]) -> list[Row]:
     if not signs:
         return rows
     texts = [o for r in rows for o in r.segments if len(o.text) > 2 and not numeric(o.text)]
-    joined = {id(a): b for a, b in signs if not _headed(a, b, texts)}
+    lines = sum(any(numeric(s.text) for s in r.segments) for r in rows)
+    joined = {
+        id(a): b
+        for a, b in signs
+        # a header of its own has a sign that stands in most rows, not in the first and the last
+        if sum(abs(o.x0 - a.x0) < 2 for o, _ in signs) < 0.5 * lines or not _headed(a, b, texts)
+    }
     out = []
     for r in rows:
         gone = {id(joined[id(s)]) for s in r.segments if id(s) in joined}
@@ -138,7 +144,7 @@ def _part_signs(row: Row) -> Row:
     for s in row.segments:
         groups: list[list[Word]] = [[]]
         for w in s.words:
-            if w.text in CURRENCY and groups[-1] and numeric(groups[-1][-1].text):
+            if w.text in CURRENCY and groups[-1] and not groups[-1][-1].text.isalpha():
                 groups.append([])
             groups[-1].append(w)
         parts += [s] if len(groups) == 1 else [replace(s, words=g) for g in groups]

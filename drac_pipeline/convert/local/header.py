@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.header_cells import edge_ranges
-from drac_pipeline.convert.local.header_texts import Placed, line_up, rejoin, widen
+from drac_pipeline.convert.local.header_texts import Placed, levelled, line_up, rejoin, widen
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.rows import numeric, readable
 from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
@@ -227,7 +227,8 @@ def _under_words(line: Line, above: Line, figures: list[int], below: Line | None
         return False
     if len(line.cells) == 1 and below is not None and len(above.cells) > 1:
         # alone on its line, and the rows are further apart
-        return below.base - line.base > 1.2 * (line.base - above.base)
+        further = below.base - line.base > 1.2 * (line.base - above.base)
+        return further or not any(numeric(below.text(c)) for c in below.cells)
     return any(c and c not in figures and line.text(c)[-1:].isalpha() for c in line.cells)
 
 
@@ -241,12 +242,14 @@ def header_paths(
     """The header path of each column, outermost first, and a title over the whole table."""
     titles: list[str] = []
     found: list[Placed] = []
+    if not edges:
+        lines = levelled(lines, columns, draft)
     for n, line in enumerate(lines):
         under = [s for c in lines[n + 1].cells.values() for s in c] if n + 1 < len(lines) else []
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
         segments = rejoin(segments, draft, sorted(under, key=lambda s: s.x0))
         if n + 1 == len(lines) and not edges:
-            if n and len(segments) == 1 and _over_figures(segments[0], columns):
+            if n and len(segments) == 1 and _over_figures(segments[0], columns, lines[n - 1]):
                 # one unit under the headers of all figures
                 found.append([(segments[0], (1, len(columns) - 1))])
                 continue
@@ -286,9 +289,12 @@ def header_paths(
     return paths, join_lines(titles, vocabulary)
 
 
-def _over_figures(s: Segment, columns: Columns) -> bool:
-    """It stands in the middle of all columns but the labels'."""
+def _over_figures(s: Segment, columns: Columns, above: Line) -> bool:
+    """It stands in the middle of all columns but the labels', and is not the rest of the header above."""
     if len(columns) < 3:
+        return False
+    middle = [o for o in above.row.segments if abs((o.x0 + o.x1) - (s.x0 + s.x1)) < 5]
+    if middle and (len(s.words) == 1 or s.text[:1].islower()) and s.text[:1] != "(":
         return False
     return s.x0 > columns[0][1] - 2 and abs((s.x0 + s.x1) / 2 - (columns[1][0] + columns[-1][1]) / 2) < 10
 
@@ -353,6 +359,12 @@ def _ranges(
             mid = (s.x0 + s.x1) / 2
             hit = [min(range(len(columns)), key=lambda k: abs((columns[k][0] + columns[k][1]) / 2 - mid))]
         taken.append((hit[0], hit[-1]))
+    for i, (left, right) in enumerate(itertools.pairwise(taken)):
+        if left[1] == right[0] and right[0] < right[1]:
+            x0, x1 = columns[left[1]]
+            mine, other = (min(x1, s.x1) - max(x0, s.x0) for s in segments[i : i + 2])
+            if mine > other:
+                taken[i + 1] = (right[0] + 1, right[1])
     leaves = {c for b in below for c in b.cells}
     for i, s in enumerate(segments):
         a, b = taken[i]

@@ -6,10 +6,13 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from drac_pipeline.convert.local.grid import column_of
+from drac_pipeline.convert.local.rows import make_row
 from drac_pipeline.convert.local.text_layer import Rule, Segment
 
 if TYPE_CHECKING:
     from drac_pipeline.convert.local.table_zones import Draft
+    from drac_pipeline.convert.local.tables import Line
 
 Range = tuple[int, int]
 Placed = list[tuple[Segment, Range]]
@@ -36,12 +39,17 @@ def rejoin(segments: list[Segment], draft: Draft, below: list[Segment]) -> list[
 
 
 def _over_leaves(a: Segment, b: Segment, below: list[Segment]) -> bool:
-    """Each stands over a text of the next line, both in the middle over these, a space apart."""
+    """A space apart, each over a text of the next line with which it does not line up."""
     lefts = [o for o in below if min(o.x1, a.x1) - max(o.x0, a.x0) > 0]
     rights = [o for o in below if min(o.x1, b.x1) - max(o.x0, b.x0) > 0]
-    if not lefts or not rights or lefts[0] is rights[-1]:
+    if not lefts or not rights or lefts[0] is rights[-1] or b.x0 - a.x1 > 0.35 * a.size:
         return False
-    return abs((a.x0 + b.x1) - (lefts[0].x0 + rights[-1].x1)) / 2 < 4 and b.x0 - a.x1 < 0.35 * a.size
+    return not (any(_aligned(a, o) for o in lefts) and any(_aligned(b, o) for o in rights))
+
+
+def _aligned(a: Segment, b: Segment, off: float = 1.5) -> bool:
+    middle = abs((a.x0 + a.x1) - (b.x0 + b.x1)) / 2
+    return min(middle, abs(a.x0 - b.x0), abs(a.x1 - b.x1)) < off
 
 
 def _held_together(a: Segment, b: Segment, draft: Draft) -> bool:
@@ -56,6 +64,49 @@ def _held_together(a: Segment, b: Segment, draft: Draft) -> bool:
 def _under(r: Rule, a: Segment, b: Segment, widest: float) -> bool:
     near = 0 < r.y0 - a.base < 1.5 * a.size and r.x1 - r.x0 < 0.9 * widest
     return near and r.x0 - 3 <= a.x0 and b.x1 <= r.x1 + 3
+
+
+def levelled(lines: list[Line], columns: list[tuple[float, float]], draft: Draft) -> list[Line]:
+    """Header lines of which some stand at the middle of others as one line a level: wrapped texts
+    whole, the lowest level last. Other headers as they are."""
+    if not any(0 < b.base - a.base < 0.8 * min(a.row.size, b.row.size) for a, b in itertools.pairwise(lines)):
+        return lines
+    blocks: list[list[Segment]] = []
+    for s in (s for line in lines for s in line.row.segments):
+        home = next((b for b in blocks if _goes_under(s, b[-1], draft)), None)
+        if home is None:
+            blocks.append([s])
+        else:
+            home.append(s)
+    texts = [replace(b[-1], words=[w for s in b for w in s.words]) for b in blocks]
+    for t, b in zip(texts, blocks, strict=True):
+        t.x0, t.x1 = min(s.x0 for s in b), max(s.x1 for s in b)
+    level = [0] * len(texts)
+    for i in sorted(range(len(texts)), key=lambda i: -blocks[i][0].base):
+        under = [
+            level[k]
+            for k, o in enumerate(texts)
+            if blocks[k][0].base > blocks[i][-1].base and min(o.x1, texts[i].x1) - max(o.x0, texts[i].x0) > 0
+        ]
+        level[i] = 1 + max(under) if under else 0
+    out = []
+    for n in range(max(level), -1, -1):
+        own = [t for t, k in zip(texts, level, strict=True) if k == n]
+        cells: dict[int, list[Segment]] = {}
+        for t in own:
+            cells.setdefault(column_of(t, columns), []).append(t)
+        out.append(replace(lines[0], row=make_row(own), cells=cells, spanning=set()))
+    return out
+
+
+def _goes_under(s: Segment, above: Segment, draft: Draft) -> bool:
+    tight = 0 < s.base - above.base < _PITCH * min(s.size, above.size)
+    if not tight or above.bold != s.bold or not _aligned(s, above, 2.5):
+        return False
+    x0, x1 = max(s.x0, above.x0), min(s.x1, above.x1)
+    return x1 > x0 and not any(
+        above.base < r.y0 < s.base and r.x0 <= (x0 + x1) / 2 <= r.x1 for r in draft.h_rules
+    )
 
 
 def line_up(found: list[Placed], draft: Draft, width: int) -> None:

@@ -329,3 +329,110 @@ def test_an_outer_frame_makes_no_title_of_the_last_header():
             right(doc, 220 + 80 * c, f"{k}{c}.5", y=y + 30 + 14 * k)
     found = blocks(doc.convert())
     assert "Mining; Men: 10.5; Women: 11.5; All: 12.5; Median income: 13.5." in found
+
+
+def test_cells_of_text_that_begin_level_are_rows_though_written_column_by_column():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    cells = (
+        ("Applies to all grants awarded after", "the start of the programme"),
+        ("No action is required of the holder",),
+        ("Report to be filed within thirty days", "of the decision of the board"),
+    )
+    columns = (72, 170, 370)
+    for c, x in enumerate(columns):
+        at = y
+        doc.text(x, ("Industry", "Grants", "Loans")[c], y=at)
+        for k in range(6):
+            at += 20
+            lines = (f"Sector {'ABCDEF'[k]}",) if c == 0 else cells[(k + c) % 3]
+            for n, text in enumerate(lines):
+                doc.text(x, text, y=at + 12 * n, size=9)
+            at += 12
+    doc.y = at + 30
+    found = blocks(doc.paragraph(*FILLER).convert())
+    assert (
+        "Industry: Sector B; Grants: Report to be filed within thirty days of the decision of the board; "
+        "Loans: Applies to all grants awarded after the start of the programme." in found
+    )
+
+
+def test_headers_at_the_middle_of_taller_ones():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y + 30
+    heads = (("Low",), ("Number", "of", "schools"), ("mg/", "ml"), ("Average", "length of", "stay"))
+    for c, lines in enumerate(heads):
+        for k, text in enumerate(lines):
+            middle(doc, 220 + 75 * c, text, y=y + 11 * k - 5.5 * len(lines))
+        for k in range(4):
+            right(doc, 234 + 75 * c, f"{k}{c}.5", y=y + 24 + 14 * k)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 24 + 14 * k)
+    found = blocks(doc.convert())
+    assert "Mining; Low: 10.5; Number of schools: 11.5; mg/ml: 12.5; Average length of stay: 13.5." in found
+
+
+def test_signs_close_behind_the_figure_before_belong_to_the_next():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    for c, head in enumerate(("2001", "2002", "2003", "2004")):
+        right(doc, 230 + 46 * c, head, y=y)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 16 + 13 * k)
+        for c in range(4):
+            if k in (0, 3):
+                doc.text(192 + 46 * c, "$", y=y + 16 + 13 * k)
+            right(doc, 230 + 46 * c, f"{k}{c}7.5", y=y + 16 + 13 * k)
+    found = blocks(doc.convert())
+    assert "Agriculture; 2001: $ 007.5; 2002: $ 017.5; 2003: $ 027.5; 2004: $ 037.5." in found
+
+
+def test_the_last_word_of_the_middle_header_is_no_unit():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    for c, lines in enumerate((("Urban",), ("Not", "stated"), ("Rural",))):
+        for k, text in enumerate(lines):
+            middle(doc, 220 + 80 * c, text, y=y + 11 * k)
+        for k in range(4):
+            right(doc, 234 + 80 * c, f"{k}{c}.5", y=y + 28 + 14 * k)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 28 + 14 * k)
+    found = blocks(doc.convert())
+    assert "Mining; Urban: 10.5; Not stated: 11.5; Rural: 12.5." in found
+
+
+def test_rows_below_a_box_that_holds_a_tall_header():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.page.draw_rect((70, y - 12, 440, y + 62), width=0.6)
+    for c, lines in enumerate(
+        (("Students", "for each", "full", "time", "teacher"), ("Income",), ("Outlays",))
+    ):
+        for k, text in enumerate(lines):
+            middle(doc, 220 + 90 * c, text, y=y + 12 * (k + 5 - len(lines)))
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 76 + 14 * k)
+        for c in range(3):
+            right(doc, 234 + 90 * c, f"{k}{c}.5", y=y + 76 + 14 * k)
+    found = blocks(doc.convert())
+    assert "Mining; Students for each full time teacher: 10.5; Income: 11.5; Outlays: 12.5." in found
+
+
+def test_a_line_in_the_middle_of_a_rows_cells_titles_nothing():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.rule(70, 440, y=y - 12)
+    doc.row((72, 180, 300), "Industry", "Grants", "Loans", after=18)
+    for label in LABELS:
+        top = doc.y - 12
+        doc.rule(70, 440, y=top)
+        doc.text(72, label, y=top + 17)
+        doc.text(300, "Exempt", y=top + 17)
+        for n, text in enumerate(("To be filed in a", "year at the least")):
+            doc.text(180, text, y=top + 12 + 11 * n)
+        doc.y = top + 42
+    doc.rule(70, 440, y=doc.y - 12)
+    for x in (70, 175, 295, 440):
+        doc.page.draw_line((x, y - 12), (x, doc.y - 12), width=0.6)
+    found = blocks(doc.convert())
+    assert "Industry: Mining; Grants: To be filed in a year at the least; Loans: Exempt." in found

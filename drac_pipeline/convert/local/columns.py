@@ -270,21 +270,18 @@ def _figures_of(sides: tuple[list[Segment], list[Segment]]) -> bool:
 def _rows_level(sides: tuple[list[Segment], list[Segment]]) -> bool:
     """Cells of text: what begins below a gap on one side does so on the other, four times or more."""
     starts: list[list[float]] = []
+    sparse = 0
     for side in sides:
         rows = visual_rows(side)
         gaps = [b.base - a.base for a, b in itertools.pairwise(rows)]
-        tight = 1.45 * rows[0].size
-        # rows of one line each, well apart, are all beginnings, if most do not fill the width
+        loose = 1.45 * rows[0].size
         width = max(r.x1 for r in rows) - min(r.x0 for r in rows)
         full = sum(r.x1 - r.x0 > 0.8 * width for r in rows)
-        if gaps and min(gaps) > tight and full > 0.5 * len(rows):
-            return False
-        starts.append(
-            [
-                rows[0].base,
-                *(b.base for (a, b), g in zip(itertools.pairwise(rows), gaps, strict=True) if g > tight),
-            ]
-        )
+        sparse += min(gaps, default=0.0) > loose and full > 0.5 * len(rows)
+        begins = [b.base for b, gap in zip(rows[1:], gaps, strict=True) if gap > loose]
+        starts.append([rows[0].base, *begins])
+    if sparse == 2:
+        return False  # text set wide
     left, right = starts
     if min(len(left), len(right)) < 4:
         return False

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.grid import column_of
+from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.rows import make_row
-from drac_pipeline.convert.local.text_layer import Rule, Segment
+from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
 
 if TYPE_CHECKING:
     from drac_pipeline.convert.local.table_zones import Draft
@@ -66,7 +67,9 @@ def _under(r: Rule, a: Segment, b: Segment, widest: float) -> bool:
     return near and r.x0 - 3 <= a.x0 and b.x1 <= r.x1 + 3
 
 
-def levelled(lines: list[Line], columns: list[tuple[float, float]], draft: Draft) -> list[Line]:
+def levelled(
+    lines: list[Line], columns: list[tuple[float, float]], draft: Draft, vocabulary: dict[str, int]
+) -> list[Line]:
     """Header lines of which some stand at the middle of others as one line a level: wrapped texts
     whole, the lowest level last. Other headers as they are."""
     if not any(0 < b.base - a.base < 0.8 * min(a.row.size, b.row.size) for a, b in itertools.pairwise(lines)):
@@ -78,9 +81,7 @@ def levelled(lines: list[Line], columns: list[tuple[float, float]], draft: Draft
             blocks.append([s])
         else:
             home.append(s)
-    texts = [replace(b[-1], words=[w for s in b for w in s.words]) for b in blocks]
-    for t, b in zip(texts, blocks, strict=True):
-        t.x0, t.x1 = min(s.x0 for s in b), max(s.x1 for s in b)
+    texts = [_joined(b, vocabulary) for b in blocks]
     level = [0] * len(texts)
     for i in sorted(range(len(texts)), key=lambda i: -blocks[i][0].base):
         under = [
@@ -97,6 +98,15 @@ def levelled(lines: list[Line], columns: list[tuple[float, float]], draft: Draft
             cells.setdefault(column_of(t, columns), []).append(t)
         out.append(replace(lines[0], row=make_row(own), cells=cells, spanning=set()))
     return out
+
+
+def _joined(lines: list[Segment], vocabulary: dict[str, int]) -> Segment:
+    """The lines of one text as a segment over all their width."""
+    if len(lines) == 1:
+        return lines[0]
+    x0, x1 = min(s.x0 for s in lines), max(s.x1 for s in lines)
+    text = join_lines((s.text for s in lines), vocabulary)
+    return replace(lines[-1], words=[Word(t, x0, x1) for t in text.split()])
 
 
 def _goes_under(s: Segment, above: Segment, draft: Draft) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Columns = list[tuple[float, float]]
 Cells = dict[int, list[Segment]]
+_APART = 1.6  # em: lines of one cell are not so far from each other
 
 
 def group_rows(
@@ -156,8 +157,14 @@ def _column_major(lines: list[Line]) -> bool:
         return False
     width = 1 + max(c for line in full for c in line.cells)
     right = [max((s.x1 for line in full for s in line.cells.get(c, ())), default=0.0) for c in range(width)]
+    apart = {
+        id(b) for a, b in itertools.pairwise(lines) if b.base - a.base > _APART * min(a.row.size, b.row.size)
+    }
     fits = 0
     for a, b in itertools.pairwise(full):
+        if id(b) in apart:
+            fits += 1  # further down than the next line of a cell
+            continue
         shared = a.cells.keys() & b.cells.keys()
         figures = any(
             numeric(a.text(c)) and numeric(b.text(c)) and not a.text(c).endswith(("-", "/")) for c in shared

@@ -16,7 +16,8 @@ from drac_pipeline.convert.local.grid import (
     join_signs,
     refine,
 )
-from drac_pipeline.convert.local.header import body_columns, header_paths, header_rows, labels_by_type
+from drac_pipeline.convert.local.header import body_columns, header_rows, labels_by_type
+from drac_pipeline.convert.local.header_paths import header_paths
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.row_groups import group_rows
 from drac_pipeline.convert.local.rows import LEADER_RE, Row, join_marks, numeric, readable

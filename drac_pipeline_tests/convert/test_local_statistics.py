@@ -349,7 +349,7 @@ def test_cells_of_text_that_begin_level_are_rows_though_written_column_by_column
             for n, text in enumerate(lines):
                 doc.text(x, text, y=at + 12 * n, size=9)
             at += 12
-    doc.y = at + 30
+    doc.y = y + 6 * 32 + 30
     found = blocks(doc.paragraph(*FILLER).convert())
     assert (
         "Industry: Sector B; Grants: Report to be filed within thirty days of the decision of the board; "

@@ -436,3 +436,26 @@ def test_a_line_in_the_middle_of_a_rows_cells_titles_nothing():
         doc.page.draw_line((x, y - 12), (x, doc.y - 12), width=0.6)
     found = blocks(doc.convert())
     assert "Industry: Mining; Grants: To be filed in a year at the least; Loans: Exempt." in found
+
+
+def test_a_row_of_figures_low_on_its_page_is_no_page_number_beside_words():
+    doc = Doc().paragraph(*FILLER)
+    doc.y = 712
+    for cells in (("Class", "First", "Second", "Crew"), ("Adult", "175", "168", "862")):
+        doc.row((72, 180, 260, 340), *cells, after=28)
+    doc.row((72, 180, 260, 340), "14", "11", "13", "23")
+    out = doc.convert()
+    assert not out.report.dropped
+
+
+def test_a_running_header_with_page_number_over_labels_in_small_type():
+    doc = Doc()
+    doc.text(72, "4", y=84, size=10)
+    doc.text(220, "The structure of plots", y=84, size=10)
+    doc.y = 140
+    for k in range(20):
+        doc.line(f"Label of the part {k} of the figure", x=90 + 9 * k, size=7, after=18)
+    out = doc.convert()
+    assert [(d.text, d.reason) for d in out.report.dropped] == [
+        ("4 The structure of plots", "running header")
+    ]

@@ -143,8 +143,11 @@ def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[t
     for e in outer[:3]:
         inside = e.row.base < margin if e.top else e.row.base > page.height - margin
         ends = (e.row.segments[0].text, e.row.segments[-1].text)
-        numbered = len(e.row.segments) > 1 and any(
-            PAGE_NUMBER.fullmatch(t) and not YEAR_RE.fullmatch(t) for t in ends
+        # a page number beside words; a row of figures is a table's
+        numbered = (
+            len(e.row.segments) > 1
+            and any(PAGE_NUMBER.fullmatch(t) and not YEAR_RE.fullmatch(t) for t in ends)
+            and sum(map(str.isalpha, e.row.text)) > 5
         )
         same = any((e.top, e.y + d) in heights for d in (-1, 0, 1))
         if e.top and _heads_table(e):
@@ -155,7 +158,7 @@ def _lone_rows(page: PageText, outer: list[Edge], *, alone: bool, heights: set[t
             not (inside or numbered)
             or not (alone or same)
             or len(e.row.text) > 160
-            or e.row.size > (1.2 if e.top else 1.5) * body
+            or e.row.size > (1.2 if e.top and not numbered else 1.5) * body
             or _is_drawn_row(e)
         ):
             break

@@ -433,7 +433,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "markdown",
         ("normalized_pdf", "page_images"),
-        17,
+        18,
         lambda c: (c.convert, c.model.for_conversion()) if c.converts_by_model else (c.convert,),
         _markdown,
         "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",

@@ -459,3 +459,42 @@ def test_a_running_header_with_page_number_over_labels_in_small_type():
     assert [(d.text, d.reason) for d in out.report.dropped] == [
         ("4 The structure of plots", "running header")
     ]
+
+
+def test_a_rule_over_the_total_makes_no_table_of_its_own():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    for c, head in enumerate(("1993", "1994", "1995")):
+        right(doc, 240 + 70 * c, head, y=y)
+    for k, label in enumerate((*LABELS, "Total")):
+        doc.text(72, label, y=y + 18 + 16 * k)
+        for c in range(3):
+            right(doc, 240 + 70 * c, f"{k}{c}7", y=y + 18 + 16 * k)
+    doc.rule(70, 382, y=y + 18 + 54)
+    doc.y = y + 120
+    out = doc.paragraph(*FILLER).convert()
+    assert len(out.tables) == 1
+    assert {"Education; 1993: 307; 1994: 317; 1995: 327.", "Total; 1993: 407; 1994: 417; 1995: 427."} <= set(
+        blocks(out)
+    )
+
+
+def test_a_wrapped_header_of_the_labels_and_a_unit_close_over_narrow_columns():
+    doc = Doc().paragraph(*FILLER)
+    y = doc.y
+    doc.text(72, "Type of", y=y)
+    doc.text(72, "programme", y=y + 11)
+    for c, head in enumerate(("2008", "2009", "2010")):
+        middle(doc, 190 + 34 * c, head, y=y + 11)
+    middle(doc, 224, "Millions of dollars", y=y + 24)
+    doc.rule(70, 282, y=y + 29)
+    for k, label in enumerate(LABELS):
+        doc.text(72, label, y=y + 44 + 14 * k)
+        for c in range(3):
+            right(doc, 204 + 34 * c, f"{k}{c}.5", y=y + 44 + 14 * k)
+    doc.y = y + 130
+    found = blocks(doc.paragraph(*FILLER).convert())
+    assert (
+        "Type of programme: Mining; 2008, Millions of dollars: 10.5; 2009, Millions of dollars: 11.5; "
+        "2010, Millions of dollars: 12.5." in found
+    )

@@ -216,7 +216,7 @@ def _by_content(lines: list[Line], columns: Columns) -> int:
 
 def _under_words(line: Line, above: Line, figures: list[int], below: Line | None) -> bool:
     """The figures are the rest of a wrapped header, "Rate per / 100,000", among other headers."""
-    if line.base - above.base > 1.35 * line.row.size or 0 in above.cells:
+    if line.base - above.base > 1.35 * line.row.size or 0 in above.cells.keys() & line.cells.keys():
         return False
     if not all(c in above.cells and not numeric(above.text(c)) for c in figures):
         return False

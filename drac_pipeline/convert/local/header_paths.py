@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from drac_pipeline.convert.local.header_cells import edge_ranges
-from drac_pipeline.convert.local.header_texts import Placed, levelled, line_up, rejoin, widen
+from drac_pipeline.convert.local.header_texts import Placed, levelled, line_up, one_text, rejoin, widen
 from drac_pipeline.convert.local.paragraphs import join_lines
 from drac_pipeline.convert.local.rows import readable
 from drac_pipeline.convert.local.text_layer import Rule, Segment, Word
@@ -36,9 +36,10 @@ def header_paths(
         segments = sorted((s for c in line.cells.values() for s in c), key=lambda s: s.x0)
         segments = rejoin(segments, draft, sorted(under, key=lambda s: s.x0))
         if n + 1 == len(lines) and not edges:
-            if n and len(segments) == 1 and _over_figures(segments[0], columns, lines[n - 1]):
+            whole = one_text(segments)
+            if n and whole and _over_figures(whole, columns, lines[n - 1]):
                 # one unit under the headers of all figures
-                found.append([(segments[0], (1, len(columns) - 1))])
+                found.append([(whole, (1, len(columns) - 1))])
                 continue
             segments = [p for s in segments for p in _by_word(s, segments, columns)]
         first = len(columns) - len(segments)

@@ -39,6 +39,14 @@ def rejoin(segments: list[Segment], draft: Draft, below: list[Segment]) -> list[
     return out
 
 
+def one_text(segments: list[Segment]) -> Segment | None:
+    """The segments as one if they were written as one with a space between, else None."""
+    for a, b in itertools.pairwise(segments):
+        if a.order != b.order or b.x0 - a.x1 > 0.35 * a.size:
+            return None
+    return replace(segments[0], words=[w for s in segments for w in s.words]) if segments else None
+
+
 def _over_leaves(a: Segment, b: Segment, below: list[Segment]) -> bool:
     """A space apart, each over a text of the next line with which it does not line up."""
     lefts = [o for o in below if min(o.x1, a.x1) - max(o.x0, a.x0) > 0]

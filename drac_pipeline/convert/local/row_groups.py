@@ -160,11 +160,10 @@ def _column_major(lines: list[Line]) -> bool:
     apart = {
         id(b) for a, b in itertools.pairwise(lines) if b.base - a.base > _APART * min(a.row.size, b.row.size)
     }
+    if sum(id(line) in apart for line in full) >= 3:
+        return True
     fits = 0
     for a, b in itertools.pairwise(full):
-        if id(b) in apart:
-            fits += 1  # further down than the next line of a cell
-            continue
         shared = a.cells.keys() & b.cells.keys()
         figures = any(
             numeric(a.text(c)) and numeric(b.text(c)) and not a.text(c).endswith(("-", "/")) for c in shared

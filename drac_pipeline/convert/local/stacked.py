@@ -102,9 +102,11 @@ def lines_over(candidates: list[Row], rows: list[Row]) -> list[Row]:
             break
         # over the labels' column stands a header only where the line below, of units, has none
         labelled = words and below.x0 > columns[0][1] - 2 and not figures(below)
-        if _names_labels(row, below, columns):
+        if _names_labels(row, below, columns) or _wraps_above(row, below, columns):
             out.insert(0, row)
-            continue  # it stands between two lines of the other headers
+            if row.base < below.base - 0.95 * row.size:
+                below = row
+            continue  # else it stands between two lines of the other headers
         # a header that wraps over the labels' column as over the others
         wrapped = words and not figures(below) and below.base - row.base <= 1.35 * row.size
         if (row.x0 <= columns[0][1] - 2 and not (labelled or wrapped)) or row.x1 > columns[-1][1] + 20:
@@ -122,6 +124,22 @@ def _names_labels(row: Row, below: Row, columns: list[tuple[float, float]]) -> b
     if len(row.cells) != 1 or len(columns) < 2 or figures(row) or row.x1 > columns[1][0]:
         return False
     return below.x0 > columns[0][1] - 2 and below.base - row.base < 0.95 * max(row.size, below.size)
+
+
+def _wraps_above(row: Row, below: Row, columns: list[tuple[float, float]]) -> bool:
+    """The first line of the labels' header, whose last line is beside the other headers."""
+    if (
+        len(row.cells) != 1
+        or len(below.cells) < 2
+        or figures(row)
+        or figures(below)
+        or CAPTION.match(row.text)
+    ):
+        return False
+    tight = 0 < below.base - row.base < 1.35 * min(row.size, below.size)
+    short = len(row.segments[0].words) <= 3
+    alike = short and bold(row) == below.segments[0].bold and abs(row.size - below.size) < 0.3
+    return tight and alike and abs(row.x0 - below.x0) < 1.5 and row.x1 < columns[min(1, len(columns) - 1)][0]
 
 
 def is_title(row: Row, below: Row, columns: list[tuple[float, float]], pitch: float) -> bool:

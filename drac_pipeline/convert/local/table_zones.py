@@ -253,6 +253,10 @@ def _one_rule(page: PageText, rule: Rule, segments: list[Segment], taken: set[in
     rows = visual_rows(above)
     if not rows or len(rows[-1].cells) < 2 or rule.x1 - rule.x0 < 0.8 * (rows[-1].x1 - rows[-1].x0):
         return None
+    if figures(rows[-1]) > 1 and not rule.joints:
+        free = [s for s in segments if id(s) not in taken]
+        if figures_go_on(lines_within(rows[-1].y0, free, (rule.x0, rule.x1), 60)[-1:], rows[-1:]):
+            return None  # a rule over the total of a table without rules
     below = _below(rows, segments, taken, (rule.x0, rule.x1), rule.y0, page.h_rules)
     below += _grown_below(page, rows + below, [rule], segments, taken)
     if _stub_outside(rows + below, segments, taken, rule.x0, rule.x1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from drac_pipeline.defs.partitions import DOCUMENTS
 from drac_pipeline.defs.retire import forget, retire_documents
 from drac_pipeline.defs.versions import made_versions
 from drac_pipeline.errors import ConfigError, DocumentError
+from drac_pipeline.globs import glob_pattern
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, State, document_states
 from drac_pipeline.pipeline.look import due_documents, look_at_sources
 from drac_pipeline.pipeline.pool import Task
@@ -112,6 +114,7 @@ def documents_to_refresh(
     if `look` says so: then documents that left them are retired, and with `automatic` failed ones
     wait as the retry policy says. Raises ConfigError for a key that the home does not know.
     """
+    keys = _expanded(home, keys)
     out = Refresh()
     waiting: Collection[str] = ()
     if not keys and look:
@@ -144,6 +147,20 @@ def documents_to_refresh(
         if wanted := [n for n in stages if n in due]:
             out.tasks.append((key, wanted))
     return out
+
+
+def _expanded(home: Home, keys: Sequence[str]) -> list[str]:
+    """The keys, those that are globs replaced by what they match. A key that a document has is
+    itself, whatever characters it holds; a glob without a match stays, to be named as unknown."""
+    out: dict[str, None] = {}
+    known: list[str] | None = None
+    for key in keys:
+        if not re.search(r"[*?\[]", key) or home.store.manifest(key) is not None:
+            out[key] = None
+            continue
+        known = known if known is not None else sorted(m.document_key for m in home.store.manifests())
+        out.update(dict.fromkeys([k for k in known if glob_pattern(key).fullmatch(k)] or [key]))
+    return list(out)
 
 
 def _manifests(home: Home, keys: Sequence[str]) -> list[Manifest]:

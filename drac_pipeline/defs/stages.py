@@ -74,7 +74,8 @@ class DocumentsConfig(Config):
 
     documents: list[str] = Field(
         default=[],
-        description="Document keys. Empty in a run without partitions: look at the sources and take every"
+        description="Document keys, or globs on them (2024/*.pdf)."
+        " Empty in a run without partitions: look at the sources and take every"
         " document that is new, changed or not up to date.",
     )
     stages: list[str] = Field(

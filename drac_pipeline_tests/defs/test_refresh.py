@@ -188,3 +188,14 @@ def test_the_sensor_as_the_daemon_evaluates_it(grown) -> None:
         found = sensor.evaluate_tick(context)
     assert found.run_requests is not None and len(found.run_requests) == 1
     assert found.run_requests[0].run_config["ops"][OP_NAME]["config"]["documents"] == ["extra.pdf"]
+
+
+def test_documents_of_a_run_may_be_named_by_globs(grown) -> None:
+    odd = grown.corpus / "a[1].pdf"
+    odd.write_bytes((grown.corpus / "manual.pdf").read_bytes() + b"\n% odd\n")
+    assert grown.launch().success
+    made = grown.launch(documents=["notes/*.pdf"], stages=["chunk_plan"], force=True)
+    assert set(grown.emitted(made)) == {"notes/site visit.pdf"}
+    made = grown.launch(documents=["a[1].pdf", "t* pages.pdf"], stages=["chunk_plan"], force=True)
+    assert set(grown.emitted(made)) == {"a[1].pdf", "two pages.pdf"}  # a key is itself before it is a glob
+    assert not grown.launch(documents=["nothing/*.pdf"]).success

@@ -17,6 +17,8 @@ from drac_pipeline.pages import Crew, helped_by, map_pages
 from drac_pipeline.render import render_pages
 from drac_pipeline_tests.convert.scans import letter, printed, scans
 
+ROOM = 1 << 40  # bytes: this process holds what the tests before left in it, which counts
+
 
 def slow(folder: Path) -> Callable[[int], tuple[int, int]]:
     """A page and who did it; each process notes that it did one."""
@@ -55,7 +57,7 @@ def test_results_come_in_order_from_several_processes_that_end_with_the_call(tmp
     hired: list[int] = []
     left: list[int] = []
     told: list[tuple[int, int]] = []
-    crew = Crew(3, hired=hired.append, left=left.append, progress=lambda a, b: told.append((a, b)))
+    crew = Crew(3, ROOM, hired=hired.append, left=left.append, progress=lambda a, b: told.append((a, b)))
     numbers = list(range(80))
     with helped_by(crew):
         done = map_pages(slow, (tmp_path,), numbers, slow(tmp_path))
@@ -70,7 +72,7 @@ def test_results_come_in_order_from_several_processes_that_end_with_the_call(tmp
 @pytest.mark.parametrize("most", [1, 3])
 def test_an_error_of_a_page_is_raised_here(most):
     hired: list[int] = []
-    with helped_by(Crew(most, hired=hired.append)), pytest.raises(ValueError, match="page 30"):
+    with helped_by(Crew(most, ROOM, hired=hired.append)), pytest.raises(ValueError, match="page 30"):
         map_pages(failing, (30,), range(60), failing(30))
     assert len(hired) == most - 1
     assert not any(alive(pid) for pid in hired)
@@ -80,7 +82,7 @@ def test_a_page_whose_helper_dies_is_done_all_the_same():
     me, died = os.getpid(), 0
     for bad in range(20, 24):  # which of them a helper meets is chance
         hired: list[int] = []
-        with helped_by(Crew(2, hired=hired.append)):
+        with helped_by(Crew(2, ROOM, hired=hired.append)):
             done = map_pages(failing, (bad, me), range(40), failing(bad, me))
         assert done == [n * n for n in range(40)]
         died += len(hired) - 1  # another is hired where one died
@@ -105,7 +107,7 @@ def test_helpers_use_free_cores_only(tmp_path, monkeypatch):
     work = tmp_path / "work"
     work.mkdir()
     hired: list[int] = []
-    crew = Crew(where=where, hired=hired.append)
+    crew = Crew(memory_bytes=ROOM, where=where, hired=hired.append)
     with cores.at_work(where), helped_by(crew):
         with cores.at_work(where):  # another document has the other core
             assert cores.count(where) == 2
@@ -130,7 +132,7 @@ def test_scans_and_images_are_the_same_whatever_the_parallelism(tmp_path):
     results, images = [], []
     for most in (1, 3):
         hired: list[int] = []
-        with helped_by(Crew(most, hired=hired.append)):
+        with helped_by(Crew(most, ROOM, hired=hired.append)):
             results.append(convert_pdf(pdf, ConvertConfig()))
             out = tmp_path / f"images-{most}"
             render_pages(pdf, out, RenderConfig(window=2))

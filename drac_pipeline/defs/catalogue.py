@@ -11,6 +11,9 @@ from pathlib import Path
 
 from dagster import AssetCheckSpec, AssetSpec, Definitions
 
+from drac_pipeline.defs.events import SOURCE_KEY, asset_key
+from drac_pipeline.pipeline import STAGES
+
 INTRO = """# Catalogue
 
 Everything the Dagster UI shows, one line each. `drac_pipeline/defs/` defines it, `docs/operating.md` says how
@@ -20,7 +23,11 @@ to use it. The assets that are partitioned have one partition a document.
 
 def catalogue(defs: Definitions) -> str:
     """Assets, checks, jobs, sensors and schedules of `defs` as Markdown tables."""
-    specs = [s for s in defs.resolve_all_asset_specs() if not s.key.path[0].startswith("__")]
+    order = [SOURCE_KEY, *(asset_key(s.name) for s in STAGES)]
+    specs = sorted(
+        defs.resolve_all_asset_specs(),
+        key=lambda s: (order.index(s.key) if s.key in order else len(order), s.key),
+    )
     repository = defs.get_repository_def()
     checks = repository.asset_graph.asset_check_keys
     parts = [INTRO]
@@ -28,10 +35,10 @@ def catalogue(defs: Definitions) -> str:
     found = [repository.asset_graph.get_check_spec(key) for key in sorted(checks)]
     parts += _table("Checks", ("check", "on", "stops the document", ""), map(_check, found))
     jobs = [j for j in repository.get_all_jobs() if not j.name.startswith("__")]
-    parts += _table("Jobs", ("job", ""), ((f"`{j.name}`", _line(j.description)) for j in jobs))
+    parts += _table("Jobs", ("job", ""), sorted((f"`{j.name}`", _line(j.description)) for j in jobs))
     sensors = repository.sensor_defs
-    parts += _table("Sensors", ("sensor", ""), ((f"`{s.name}`", _line(s.description)) for s in sensors))
-    schedules = ((f"`{s.name}`", _line(s.description)) for s in repository.schedule_defs)
+    parts += _table("Sensors", ("sensor", ""), sorted((f"`{s.name}`", _line(s.description)) for s in sensors))
+    schedules = sorted((f"`{s.name}`", _line(s.description)) for s in repository.schedule_defs)
     parts += _table("Schedules", ("schedule", ""), schedules)
     return "\n".join(parts) + "\n"
 

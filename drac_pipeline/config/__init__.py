@@ -1,0 +1,44 @@
+"""Settings of every stage, as typed models with the method's defaults.
+
+A stage's settings are part of its identity: their hash goes into the code version,
+so that a change re-runs exactly the stages it affects.
+"""
+
+from drac_pipeline.config.base import Settings, settings_hash
+from drac_pipeline.config.drac import CONFIG_FILE, DracConfig, load_config
+from drac_pipeline.config.model import ModelConfig
+from drac_pipeline.config.operation import AlertsConfig, InspectConfig, RefreshConfig
+from drac_pipeline.config.plan import PlanConfig, PlanOverride, PlanPolicy
+from drac_pipeline.config.search import EmbedConfig, EvaluateConfig, IndexConfig
+from drac_pipeline.config.stages import (
+    ConvertConfig,
+    LimitsConfig,
+    NormalizeConfig,
+    RenderConfig,
+    SectionConfig,
+    SourceConfig,
+)
+
+__all__ = [
+    "CONFIG_FILE",
+    "AlertsConfig",
+    "ConvertConfig",
+    "DracConfig",
+    "EmbedConfig",
+    "EvaluateConfig",
+    "IndexConfig",
+    "InspectConfig",
+    "LimitsConfig",
+    "ModelConfig",
+    "NormalizeConfig",
+    "PlanConfig",
+    "PlanOverride",
+    "PlanPolicy",
+    "RefreshConfig",
+    "RenderConfig",
+    "SectionConfig",
+    "Settings",
+    "SourceConfig",
+    "load_config",
+    "settings_hash",
+]

@@ -1,0 +1,30 @@
+"""What all sections of settings have in common, and their hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Settings(BaseModel):
+    """`operational` names settings that say how, how long or with what a stage may work, and
+    not what it makes: a change of theirs makes nothing stale."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    operational: ClassVar[frozenset[str]] = frozenset()
+
+
+class Identity(Settings):
+    """Some settings of a section as one value: what bears on a stage's output, and no more."""
+
+    settings: dict[str, str | float | bool | int]
+
+
+def settings_hash(*settings: BaseModel) -> str:
+    """Twelve hex digits of the SHA-256 of the settings as canonical JSON, operational ones left out."""
+    values = [s.model_dump(mode="json", exclude=set(getattr(s, "operational", ()))) for s in settings]
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
-from drac_pipeline.pipeline.overview import overview
+from drac_pipeline.pipeline.standing import overview
 from drac_pipeline.store import Home
 
 

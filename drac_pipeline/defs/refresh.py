@@ -32,14 +32,12 @@ from dagster import (
 
 from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import DracConfig
-from drac_pipeline.defs.jobs import ingest
+from drac_pipeline.defs.jobs import INGEST, REPLAN, ingest
 from drac_pipeline.defs.register import drop_strays, register
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
 from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
-from drac_pipeline.errors import ConfigError
-from drac_pipeline.pipeline.look import Due, Looked, due_documents, look_at_sources, signature
-from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.pipeline.look import Due, Looked, due_documents, glance, look_at_sources
 from drac_pipeline.store import Home
 
 MOST_KEYS = 500  # named in a run's config; more, and the run looks for itself
@@ -52,7 +50,7 @@ _UNFINISHED = [
     DagsterRunStatus.STARTED,
     DagsterRunStatus.CANCELING,
 ]
-_JOBS = (ingest.name, "replan", "__ASSET_JOB")
+_JOBS = (INGEST, REPLAN, "__ASSET_JOB")
 
 
 @dataclass
@@ -73,11 +71,12 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
         return Tick(skip=f"run {unfinished} is not finished; changes wait for its end", cursor=cursor or "")
     if not home.sources():
         return Tick(skip="this home has no source yet; `drac run SOURCE` gives it one", cursor=cursor or "")
-    seen = signature(home)
+    shown = glance(home)
+    seen = shown.digest
     if state.get("seen") == seen and time.time() < state.get("until", 0):
         return Tick(skip="nothing has changed in the sources or the settings", cursor=cursor or "")
     tags = {"drac/trigger": trigger}
-    if _many(home):
+    if shown.documents > MOST_DOCUMENTS:
         run = RunRequest(run_config=_run_config(automatic=True), tags=tags)
         if state.get("asked") == seen and time.time() < state.get("until", 0):
             return Tick(skip="nothing has changed since the last run looked", cursor=cursor or "")
@@ -158,17 +157,6 @@ def _unfinished_run(instance: DagsterInstance) -> str:
         if found:
             return found[0].run_id
     return ""
-
-
-def _many(home: Home) -> bool:
-    """True where a look is too much for a tick."""
-    listed = 0
-    for source in home.sources():
-        try:
-            listed += len(FolderSource(source, home.config.source).list())
-        except ConfigError:
-            continue
-    return listed > MOST_DOCUMENTS
 
 
 def _run_config(keys: list[str] | None = None, *, automatic: bool = False) -> RunConfig:

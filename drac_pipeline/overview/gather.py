@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from drac_pipeline.config import DracConfig
-from drac_pipeline.errors import explain
-from drac_pipeline.pipeline import STAGES, State, document_states
+from drac_pipeline.pipeline.condition import made_state
 from drac_pipeline.store import Home, Manifest
 
 AGES = ((1, "under a day"), (7, "under a week"), (31, "under a month"), (366, "under a year"))
@@ -17,7 +14,7 @@ AGES = ((1, "under a day"), (7, "under a week"), (31, "under a month"), (366, "u
 
 @dataclass(frozen=True, slots=True)
 class DocumentLine:
-    """A document in a line. `state` is up to date, stale, incomplete or failed, and `why` says more;
+    """A document in a line. `state` and `why` are those of `made_state`;
     `made` is when its last output was made, `modified` its file's time (both seconds since the epoch);
     `seconds` and `usd` what its outputs took; `recall` and `precision` are None where nothing could be
     compared."""
@@ -75,6 +72,8 @@ class Overview:
             "documents": len(self.documents),
             "up_to_date": states["up to date"],
             "stale": states["stale"] + states["incomplete"],
+            "partial": states["partial"],
+            "blank": states["blank"],
             "failed": states["failed"],
             "retired": self.retired,
             "pages": sum(d.pages for d in self.documents),
@@ -99,13 +98,13 @@ def gather_overview(home: Home, at: datetime | None = None) -> Overview:
         if manifest.retired:
             out.retired += 1
         else:
-            out.documents.append(_line(home, manifest, home.config))
+            out.documents.append(_line(home, manifest))
     out.documents.sort(key=lambda d: d.key)
     return out
 
 
-def _line(home: Home, m: Manifest, config: DracConfig) -> DocumentLine:
-    state, why = _state(home, m, config)
+def _line(home: Home, m: Manifest) -> DocumentLine:
+    state, why = made_state(home.store, m, home.config)
     records = list(m.stages.values())
     counts = {n: r.counts for n, r in m.stages.items()}
     normalized = m.stages.get("normalized_pdf")
@@ -130,23 +129,6 @@ def _line(home: Home, m: Manifest, config: DracConfig) -> DocumentLine:
         modified=m.source.modified,
         made=max((_seconds(r.made_at) for r in records), default=0.0),
     )
-
-
-def _state(home: Home, m: Manifest, config: DracConfig) -> tuple[str, str]:
-    if m.failure:
-        f = m.failure
-        return "failed", f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}"
-    states = document_states(home.store, m, config)
-    wrong = _first(s.name for s in STAGES if states[s.name].state != State.FRESH)
-    if wrong is None:
-        return "up to date", ""
-    return (
-        "stale" if states[wrong].state == State.STALE else "incomplete"
-    ), f"{wrong}: {states[wrong].reason}"
-
-
-def _first(names: Iterable[str]) -> str | None:
-    return next(iter(names), None)
 
 
 def _seconds(text: str) -> float:

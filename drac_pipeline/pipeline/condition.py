@@ -1,11 +1,38 @@
-"""Documents that are done and yet not whole: with pages that could not be read, or without any text."""
+"""The state of a document in a word: what was made of it, and whether that is whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from drac_pipeline.config import DracConfig
+from drac_pipeline.errors import explain
 from drac_pipeline.normalize.damage import page_list
-from drac_pipeline.store import Manifest
+from drac_pipeline.pipeline.freshness import State, document_states
+from drac_pipeline.pipeline.stages import STAGES
+from drac_pipeline.store import Manifest, Store
+
+
+def made_state(
+    store: Store, manifest: Manifest, config: DracConfig, fingerprint: str | None = None
+) -> tuple[str, str]:
+    """One of failed, changed, stale, incomplete, partial, blank and up to date, and why in words.
+
+    `fingerprint` is that of the file now (default: as recorded).
+    """
+    fingerprint = fingerprint or manifest.source.fingerprint
+    if manifest.failure and fingerprint == manifest.source.fingerprint:
+        f = manifest.failure
+        tries = f" ({f.attempts} attempts)" if f.attempts > 1 else ""
+        return "failed", f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}{tries}"
+    if fingerprint != manifest.source.fingerprint:
+        return "changed", "the source file has changed"
+    states = document_states(store, manifest, config, fingerprint)
+    first = next((s.name for s in STAGES if states[s.name].state != State.FRESH), None)
+    if first is None:
+        state, why = condition(manifest)
+        return state or "up to date", why
+    found = states[first]
+    return ("stale" if found.state == State.STALE else "incomplete"), f"{first}: {found.reason}"
 
 
 def condition(manifest: Manifest) -> tuple[str, str]:

@@ -115,22 +115,32 @@ def due_documents(home: Home, looked: Looked, moment: datetime | None = None) ->
     return out
 
 
-def signature(home: Home, sources: Iterable[str | Path] = ()) -> str:
-    """A digest of everything a look would see without opening a file: names, sizes and times in
-    the sources, the settings and the versions of the code. The same digest, the same finding."""
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a listing of the sources shows: a digest of names, sizes, times, settings and versions of the
+    code (the same digest, the same finding), and how many documents there are."""
+
+    digest: str
+    documents: int
+
+
+def glance(home: Home, sources: Iterable[str | Path] = ()) -> Glance:
+    """Everything that a look would see without opening a file, a manifest or a fingerprint."""
     digest = hashlib.sha256()
+    n = 0
     for source in _chosen(home, sources):
         digest.update(f"{source}\n".encode(errors="surrogateescape"))
         try:
             folder = FolderSource(source, home.config.source)
             for e in folder.list():
+                n += 1
                 digest.update(f"{e.key}\0{e.size}\0{e.mtime_ns}\n".encode())
             for s in folder.skipped:
                 digest.update(f"{s.path}\0{s.reason}\n".encode(errors="surrogateescape"))
         except DracError as e:
             digest.update(str(e).encode(errors="surrogateescape"))
     digest.update(_versions(home.config).encode())
-    return digest.hexdigest()
+    return Glance(digest.hexdigest(), n)
 
 
 def _versions(config: DracConfig) -> str:

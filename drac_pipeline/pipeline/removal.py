@@ -73,7 +73,7 @@ def retire(home: Home, reasons: dict[str, str]) -> list[Manifest]:
         )
         out.append(home.store.update_manifest(key, lambda m, r=record: _retired(m, r)))
         if not keep:
-            home.store.forget(key)
+            home.store.forget(key, _is_retired)
     return out
 
 
@@ -81,10 +81,18 @@ def delete_expired(home: Home, retired: Iterable[Manifest] | None = None) -> lis
     """Delete the artifacts of retired documents whose time is over; gives their keys."""
     moment = now()
     found = home.store.manifests(retired=True) if retired is None else retired
-    keys = [m.document_key for m in found if m.retired and m.retired.delete_at <= moment]
+    keys = [m.document_key for m in found if _is_over(m, moment)]
     for key in keys:
-        home.store.forget(key)
+        home.store.forget(key, lambda m: _is_over(m, moment))
     return sorted(keys)
+
+
+def _is_retired(manifest: Manifest) -> bool:
+    return manifest.retired is not None
+
+
+def _is_over(manifest: Manifest, moment: str) -> bool:
+    return manifest.retired is not None and manifest.retired.delete_at <= moment
 
 
 def _retired(manifest: Manifest | None, record: RetiredRecord) -> Manifest:

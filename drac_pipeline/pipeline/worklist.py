@@ -54,9 +54,9 @@ class WorkList:
     paths passed over that deserve a word; `settling` are files that may still be written, to be
     looked at again; `changes` counts new, changed, renamed, touched … documents. `gone` are keys of
     this source that the home knows and the source no longer has, `excluded` those of them whose
-    file is there and left out by the settings, `renamed` maps a new key to the gone one whose
-    bytes it has. `blocked` are paths that cannot be read, and why: what lies below them is in none
-    of these.
+    file is there and left out by the settings, `returned` retired ones that are back; `renamed` maps
+    a new key to the gone one whose bytes it has. `blocked` are paths that cannot be read, and why:
+    what lies below them is in none of these.
     """
 
     source: Path
@@ -70,6 +70,7 @@ class WorkList:
     gone: list[str] = field(default_factory=list)
     excluded: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
+    returned: set[str] = field(default_factory=set)
     blocked: dict[Path, str] = field(default_factory=dict)
 
     @property
@@ -120,6 +121,8 @@ def find_work(
                 found.unreadable[entry.key] = e
                 continue
             found.changes[work.change] += 1
+            if manifest and manifest.retired:
+                found.returned.add(work.key)
             if work.stages:
                 found.work.append(work)
             else:

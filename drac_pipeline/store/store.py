@@ -71,25 +71,32 @@ class Store:
             self._write_manifest(key, new)
             return new
 
-    def forget(self, key: str) -> None:
-        """Delete everything of the document. What runs on it now ends first."""
+    def forget(self, key: str, if_still: Callable[[Manifest], bool] = lambda _: True) -> None:
+        """Delete everything of the document, if that still holds of it once what runs on it has
+        ended: in the meantime it may have returned."""
         folder = self.document_dir(key)
         if not folder.is_dir():
             return
         with self.working_on(key), self._locked(key):
+            manifest = self.manifest(key)
+            if manifest is not None and not if_still(manifest):
+                return
             (folder / MANIFEST_FILE).unlink(missing_ok=True)  # first: without it nothing else counts
             shutil.rmtree(folder, ignore_errors=True)
 
     def adopt(self, old: str, new: Manifest, stages: Collection[str]) -> Manifest:
         """Register `new` with the outputs of `stages` that document `old` has, which keeps them too.
 
-        The files are linked where the file system can, else copied; the manifest comes last.
+        The files are linked where the file system can, else copied; the manifest comes last. Where
+        the store knows the document already, it stays as it is.
         """
         with self.working_on(old):
             source = self.manifest(old)
             kept = {n: r for n, r in source.stages.items() if n in stages} if source else {}
             kept = {n: r for n, r in kept.items() if self.has_files(old, n, r)}
             with self._locked(new.document_key):
+                if (there := self.manifest(new.document_key)) is not None:
+                    return there  # another process was first; what it made stays
                 for name, record in kept.items():
                     target = self.document_dir(new.document_key) / name / record.version
                     if target.exists():

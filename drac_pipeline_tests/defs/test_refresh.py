@@ -199,3 +199,19 @@ def test_documents_of_a_run_may_be_named_by_globs(grown) -> None:
     made = grown.launch(documents=["a[1].pdf", "t* pages.pdf"], stages=["chunk_plan"], force=True)
     assert set(grown.emitted(made)) == {"a[1].pdf", "two pages.pdf"}  # a key is itself before it is a glob
     assert not grown.launch(documents=["nothing/*.pdf"]).success
+
+
+def test_a_source_too_large_for_a_tick_is_looked_at_by_the_run(grown, monkeypatch) -> None:
+    monkeypatch.setattr("drac_pipeline.defs.refresh.MOST_DOCUMENTS", 2)
+    (grown.corpus / "notes" / "site visit.pdf").unlink()
+    extra = grown.corpus / "extra.pdf"
+    extra.write_bytes((grown.corpus / "manual.pdf").read_bytes() + b"\n")
+    os.utime(extra, (OLD, OLD))
+    asked = tick(grown)
+    assert asked.run is not None
+    config = asked.run.run_config["ops"][OP_NAME]["config"]
+    assert config["documents"] == [] and config["automatic"]
+    made = grown.launch(**config)
+    assert set(grown.emitted(made)) == {"extra.pdf"}
+    assert "notes/site visit.pdf" not in grown.statuses()
+    assert "since the last run looked" in tick(grown, asked.cursor).skip

@@ -13,7 +13,7 @@ import pytest
 from drac_pipeline.config import DracConfig, RefreshConfig
 from drac_pipeline.export import export_chunks
 from drac_pipeline.pipeline import find_work, process_document
-from drac_pipeline.pipeline.look import due_documents, look_at_sources, signature
+from drac_pipeline.pipeline.look import due_documents, glance, look_at_sources
 from drac_pipeline.pipeline.removal import delete_expired, removals, retire
 from drac_pipeline.pipeline.retry import retry
 from drac_pipeline.pipeline.worklist import WorkList
@@ -277,11 +277,38 @@ def test_a_failure_is_tried_at_once_when_file_or_settings_change(home: Home) -> 
     assert retry(lost, home.config).reason == "tried again: the file has changed since it failed"
 
 
-def test_the_signature_moves_with_the_listing_and_the_settings(home: Home, corpus: Path) -> None:
-    first = signature(home)
-    assert signature(home) == first
+def test_a_glance_moves_with_the_listing_and_the_settings(home: Home, corpus: Path) -> None:
+    first = glance(home).digest
+    assert glance(home).digest == first
     os.utime(corpus / "manual.pdf", (OLD + 1, OLD + 1))
-    second = signature(home)
+    second = glance(home).digest
     assert second != first
     (home.path / "drac.toml").write_text("[plan]\nmax_blocks = 7\n")
-    assert signature(Home(home.path)) != second
+    assert glance(Home(home.path)).digest != second
+
+
+def test_a_document_that_is_back_is_not_deleted_by_who_saw_it_gone(home: Home, corpus: Path) -> None:
+    """Between reading that its time is over and deleting, another process may take it in again."""
+    data = (corpus / "manual.pdf").read_bytes()
+    (corpus / "manual.pdf").unlink()
+    retire(home, {"manual.pdf": "removed from the source"})
+    seen = home.store.manifest("manual.pdf")
+    assert seen is not None and seen.retired is not None
+    over = seen.model_copy(update={"retired": seen.retired.model_copy(update={"delete_at": "2000"})})
+    (corpus / "manual.pdf").write_bytes(data)
+    assert find_work(home, corpus, home.config).returned == {"manual.pdf"}
+    delete_expired(home, [over])
+    assert home.store.document_dir("manual.pdf").is_dir()
+    assert run(home, corpus).work == []
+
+
+def test_a_rename_that_another_process_registered_first_keeps_what_that_made(
+    home: Home, corpus: Path
+) -> None:
+    (corpus / "manual.pdf").rename(corpus / "pump.pdf")
+    run(home, corpus)
+    there = home.store.manifest("pump.pdf")
+    assert there is not None and "chunks" in there.stages
+    bare = there.model_copy(update={"stages": {}})
+    assert home.store.adopt("two pages.pdf", bare, {"markdown"}) == there
+    assert home.store.manifest("pump.pdf") == there

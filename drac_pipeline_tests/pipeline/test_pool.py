@@ -10,7 +10,7 @@ import pymupdf
 import pytest
 
 from drac_pipeline import cores
-from drac_pipeline.config import DracConfig, LimitsConfig
+from drac_pipeline.config import ConvertConfig, DracConfig, LimitsConfig
 from drac_pipeline.pipeline import find_work
 from drac_pipeline.pipeline.pool import count_workers, map_documents
 from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
@@ -108,7 +108,9 @@ def test_a_document_that_is_killed_takes_its_helpers_with_it(long_scan):
     home, work = long_scan
     before = _workers()
     seen: list[PageProgress] = []
-    config = DracConfig(limits=LimitsConfig(document_seconds=4, pages_in_parallel=3))
+    # at 400 dpi its pages take far longer than the limit, and the limit far longer than the first of them
+    slow = ConvertConfig(ocr_dpi=400)
+    config = DracConfig(convert=slow, limits=LimitsConfig(document_seconds=12, pages_in_parallel=3))
     with listening_to_pages(seen.append):
         [outcome] = map_documents(home.store, [(w.key, None) for w in work], config)
     assert outcome.failure is not None

@@ -14,7 +14,7 @@ import pytest
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline import find_work, process_document
-from drac_pipeline.pipeline.overview import overview
+from drac_pipeline.pipeline.standing import overview
 from drac_pipeline.store import Home
 
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drac_pipeline.errors import explain
-from drac_pipeline.pipeline.condition import condition
-from drac_pipeline.pipeline.freshness import State, document_states
+from drac_pipeline.pipeline.condition import made_state
 from drac_pipeline.pipeline.look import Looked, look_at_sources
 from drac_pipeline.pipeline.retry import retry
-from drac_pipeline.pipeline.stages import STAGES
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.store import Home, Manifest
 
@@ -75,8 +73,7 @@ def overview(home: Home) -> Overview:
 def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Looked) -> tuple[str, str]:
     if (error := looked.unreadable.get(manifest.document_key)) is not None:
         return "unreadable", explain(error.kind, error.cause, error.remedy)
-    back = any(w.key == manifest.document_key and w.change == "returned" for w in looked.work)
-    if manifest.retired and not back:
+    if manifest.retired and not any(manifest.document_key in f.returned for f in looked.found):
         r = manifest.retired
         return "retired", f"{r.reason} on {r.at[:10]}; artifacts kept until {r.delete_at[:10]}"
     path = manifest.source.local_path
@@ -105,19 +102,7 @@ def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Look
 
 
 def _made(home: Home, manifest: Manifest, fingerprint: str) -> tuple[str, str]:
-    config = home.config
-    states = document_states(home.store, manifest, config, fingerprint)
-    if manifest.failure and fingerprint == manifest.source.fingerprint:
-        f = manifest.failure
-        tries = f" ({f.attempts} attempts)" if f.attempts > 1 else ""
-        again = retry(manifest, config)
-        told = f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}{tries}"
-        return "failed", f"{told} By itself: {again.reason}." if config.refresh.trigger != "off" else told
-    if fingerprint != manifest.source.fingerprint:
-        return "changed", "the source file has changed"
-    first = next(((s.name, states[s.name]) for s in STAGES if states[s.name].state != State.FRESH), None)
-    if first is None:
-        state, why = condition(manifest)
-        return state or "up to date", why
-    name, found = first
-    return ("stale" if found.state == State.STALE else "incomplete"), f"{name}: {found.reason}"
+    state, why = made_state(home.store, manifest, home.config, fingerprint)
+    if state == "failed" and home.config.refresh.trigger != "off":
+        why = f"{why} By itself: {retry(manifest, home.config).reason}."
+    return state, why

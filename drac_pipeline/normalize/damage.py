@@ -113,7 +113,7 @@ def find_damage(doc: pymupdf.Document, end: Ending) -> Damage:
 def _loads(doc: pymupdf.Document, number: int) -> bool:
     try:
         return not doc.load_page(number).rect.is_empty
-    except Exception:
+    except Exception:  # MuPDF has a class for each fault, of no common kind: any says "not there"
         return False
 
 
@@ -156,7 +156,7 @@ class _Look:
     def _key(self, xref: int, name: str) -> str:
         try:
             kind, value = self.doc.xref_get_key(xref, name)
-        except Exception:
+        except Exception:  # MuPDF has a class for each fault, of no common kind: any says "not there"
             return ""
         return "" if kind == "null" else value
 
@@ -185,7 +185,7 @@ class _Look:
     def _object(self, xref: int) -> str:
         try:
             text = self.doc.xref_object(xref, compressed=True)
-        except Exception:
+        except Exception:  # MuPDF has a class for each fault, of no common kind: any says "not there"
             return ""
         return "" if text == "null" else text
 

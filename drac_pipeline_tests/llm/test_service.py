@@ -354,10 +354,10 @@ def test_who_waits_long_is_not_overtaken_any_more(tmp_path: Path, clock):
     assert gate._ahead(3) == 0
 
 
-def test_services_have_quotas_of_their_own(tmp_path: Path):
+def test_services_have_quotas_of_their_own(tmp_path: Path, clock):
     database = Database(tmp_path / "db")
-    with Gate(database, "a", 5, Clock()).entered(5), Gate(database, "b", 5, Clock()).entered(5):
-        pass
+    with Gate(database, "a", 5, clock).entered(5), Gate(database, "b", 5, clock).entered(5):
+        assert clock.slept == []  # the second did not wait for the first
 
 
 def test_capabilities_are_probed_once_and_remembered(service: Make):

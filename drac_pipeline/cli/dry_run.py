@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from drac_pipeline.cli.estimate import measure
+from drac_pipeline.cli.estimate import measure, read_by_pages
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.llm.estimate import Estimate, estimate
@@ -33,15 +33,14 @@ def print_dry_run(
     table.add_column("why", overflow="fold")
     if money:
         table.add_column("USD", justify="right")
-    shown = found.work if everything else found.work[:MOST_ROWS]
-    for work in found.work:
+    for n, work in enumerate(found.work):
         cost = _estimate(home, config, work) if money else Estimate()
         total += cost
-        if work in shown:
+        if everything or n < MOST_ROWS:
             cells = [escape(work.key), work.change, _stages(work), escape(_why(work))]
             table.add_row(*cells, *([f"{cost.usd:.4f}"] if money else []))
-    if len(found.work) > len(shown):
-        table.add_row(f"… and {len(found.work) - len(shown)} more (--all lists them)")
+    if not everything and len(found.work) > MOST_ROWS:
+        table.add_row(f"… and {len(found.work) - MOST_ROWS} more (--all lists them)")
     if found.work:
         console.print(table)
     for key, reason in sorted(decided.retire.items()):
@@ -81,7 +80,10 @@ def _estimate(home: Home, config: DracConfig, work: Work) -> Estimate:
     source = work.manifest.source
     try:
         pages, wanted, chars = measure(
-            source.local_path, source.size, "auto" if config.convert.mode == "auto" else "model"
+            source.local_path,
+            source.size,
+            "auto" if config.convert.mode == "auto" else "model",
+            read_by_pages(config.convert),
         )
     except (DocumentError, OSError):
         return Estimate()

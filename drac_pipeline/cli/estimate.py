@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, err, out
@@ -73,9 +74,9 @@ def estimate_command(
     rows: list[tuple[str, Estimate]] = []
     for entry in FolderSource(source, config.source).list():
         try:
-            pages, wanted, chars = measure(entry.path, entry.size, chosen, _by_pages(config.convert))
+            pages, wanted, chars = measure(entry.path, entry.size, chosen, read_by_pages(config.convert))
         except DocumentError as e:
-            err.print(f"[yellow]left out[/] {entry.key}: {e.cause}", markup=True)
+            err.print(f"[yellow]left out[/] {escape(entry.key)}: {escape(e.cause)}")
             continue
         rows.append((entry.key, estimate(pages, wanted, chars, settings, prices)))
     total = sum((e for _, e in rows), Estimate())
@@ -84,7 +85,7 @@ def estimate_command(
     for name in ("pages", "by model", "calls", "convert in/out", "plan in/out", "USD"):
         table.add_column(name, justify="right")
     for key, e in rows[:MOST_ROWS]:
-        table.add_row(key, *_cells(e))
+        table.add_row(escape(key), *_cells(e))
     if len(rows) > MOST_ROWS:
         table.add_row(f"… and {len(rows) - MOST_ROWS} more")
     table.add_section()
@@ -141,7 +142,7 @@ def _part_size(package: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
     return int(text * _ROW_SHARE) if part.filename.startswith("xl/") else text
 
 
-def _by_pages(config: ConvertConfig) -> Callable[[str], bool]:
+def read_by_pages(config: ConvertConfig) -> Callable[[str], bool]:
     """Whether files of a suffix are read by their pages."""
     routes = [
         ({".html", ".htm", ".md", ".txt", ".eml", ".epub"}, config.html_route != "web"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from drac_pipeline.cli.console import HomeOption, LogProgress, err, interrupted, out, progress_bar
 from drac_pipeline.cli.dry_run import print_dry_run
@@ -125,13 +126,15 @@ def run(
 
 def _tell(found: WorkList, retired: Sequence[str] = (), refused: str = "") -> None:
     for line in found.skipped:
-        err.print(f"[yellow]skipped[/] {line}", markup=True)
+        err.print(f"[yellow]skipped[/] {escape(line)}")
     for key in found.settling:
-        err.print(f"[yellow]left for the next run[/] {key}: it is still being written", markup=True)
+        err.print(f"[yellow]left for the next run[/] {escape(key)}: it is still being written")
     for new, old in sorted(found.renamed.items())[:20]:
         err.print(f"renamed: {old} is now {new}; its work is kept", markup=False)
     if others := [k for k in retired if k not in found.renamed.values()]:
         more = " …" if len(others) > 5 else ""
-        err.print(f"[yellow]{len(others)} retired[/], gone from the source: {', '.join(others[:5])}{more}")
+        err.print(
+            f"[yellow]{len(others)} retired[/], gone from the source: {escape(', '.join(others[:5]))}{more}"
+        )
     if refused:
-        err.print(f"[bold yellow]{refused}[/]")
+        err.print(f"[bold yellow]{escape(refused)}[/]")

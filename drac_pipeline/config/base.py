@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
+
+from drac_pipeline.errors import ConfigError
+from drac_pipeline.globs import glob_pattern
 
 
 class Settings(BaseModel):
@@ -21,6 +25,15 @@ class Identity(Settings):
     """Some settings of a section as one value: what bears on a stage's output, and no more."""
 
     settings: dict[str, str | float | bool | int]
+
+
+def check_globs(globs: Iterable[str]) -> None:
+    """Raises ValueError, as validators do, where one is no glob."""
+    for glob in globs:
+        try:
+            glob_pattern(glob)
+        except ConfigError as e:
+            raise ValueError(str(e)) from e
 
 
 def settings_hash(*settings: BaseModel) -> str:

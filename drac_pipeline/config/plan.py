@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from drac_pipeline.config.base import Settings
+from drac_pipeline.config.base import Settings, check_globs
 from drac_pipeline.globs import glob_pattern
 
 
@@ -69,11 +68,7 @@ class PlanConfig(PlanPolicy):
     @field_validator("override")
     @classmethod
     def _globs(cls, overrides: list[PlanOverride]) -> list[PlanOverride]:
-        for one in overrides:
-            try:
-                glob_pattern(one.match)
-            except re.error as e:
-                raise ValueError(f"{one.match!r} is no glob: {e}") from e
+        check_globs(one.match for one in overrides)
         return overrides
 
     def for_document(self, key: str) -> PlanConfig:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
-from drac_pipeline.config.base import Settings
+from drac_pipeline.config.base import Settings, check_globs
 
 
 class SourceConfig(Settings):
@@ -15,6 +15,12 @@ class SourceConfig(Settings):
     include: list[str] = Field(default=["**/*"], description="globs a key must match one of")
     exclude: list[str] = Field(default=[], description="globs that leave a key out")
     follow_symlinks: bool = False
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _globs(cls, globs: list[str]) -> list[str]:
+        check_globs(globs)
+        return globs
 
 
 class NormalizeConfig(Settings):

@@ -20,14 +20,12 @@ from drac_pipeline.defs.retire import forget, retire_documents
 from drac_pipeline.defs.versions import made_versions
 from drac_pipeline.errors import ConfigError, DocumentError
 from drac_pipeline.globs import glob_pattern
-from drac_pipeline.pipeline import STAGES, DocumentOutcome, State, document_states
+from drac_pipeline.pipeline import STAGES, STAGES_BY_NAME, DocumentOutcome, State, document_states
 from drac_pipeline.pipeline.look import due_documents, look_at_sources
 from drac_pipeline.pipeline.pool import Task
 from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.pipeline.worklist import refresh_source, source_failure
 from drac_pipeline.store import Home, Manifest
-
-_STAGE_BY_NAME = {s.name: s for s in STAGES}
 
 
 @dataclass
@@ -169,5 +167,5 @@ def _manifests(home: Home, keys: Sequence[str]) -> list[Manifest]:
 
 def _can_begin(manifest: Manifest, stages: Sequence[str]) -> bool:
     """True where the first of the stages has all its parents' outputs."""
-    parents = _STAGE_BY_NAME[stages[0]].parents if stages else ()
+    parents = STAGES_BY_NAME[stages[0]].parents if stages else ()
     return all(p == SOURCE or p in manifest.stages for p in parents)

@@ -36,8 +36,7 @@ class Damage:
         for page, kinds in self.lost.items():
             by_kind.setdefault(kinds[0] if "page" in kinds else " and ".join(kinds), []).append(page)
         said = [
-            f"page{'s' if len(p) > 1 else ''} {page_list(p)}" if kind == "page" else f"{kind} of {_pages(p)}"
-            for kind, p in by_kind.items()
+            pages_named(p) if kind == "page" else f"{kind} of {pages_named(p)}" for kind, p in by_kind.items()
         ]
         if self.missing:
             said.append(f"{self.missing} more page{'s' if self.missing > 1 else ''}")
@@ -57,7 +56,8 @@ def page_list(pages: list[int]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def _pages(pages: list[int]) -> str:
+def pages_named(pages: list[int]) -> str:
+    """`page 4` or `pages 1, 3–5`."""
     return f"page{'s' if len(pages) > 1 else ''} {page_list(pages)}"
 
 

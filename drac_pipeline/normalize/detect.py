@@ -167,15 +167,7 @@ def _zip(path: Path, head: bytes, declared: str) -> DetectedFormat:
     try:
         with zipfile.ZipFile(path) as z:
             return _zip_members(z, declared)
-    except (
-        zipfile.BadZipFile,
-        NotImplementedError,
-        OSError,
-        EOFError,
-        ValueError,
-        RuntimeError,
-        zlib.error,
-    ) as e:
+    except _UNREADABLE_ZIP as e:
         name = declared if FAMILIES.get(declared) in ("office", "book") else _guess_from_head(head)
         return DetectedFormat(name, corrupt=f"the zip container is broken or cut off ({e})")
 

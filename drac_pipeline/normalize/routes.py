@@ -44,7 +44,6 @@ from drac_pipeline.normalize.table_book import write_book
 from drac_pipeline.normalize.unlock import unlock_office
 from drac_pipeline.normalize.unlock_odf import unlock_odf
 
-NORMALIZE_VERSION = 2
 STAGE = "normalize"
 
 Route = Literal["pass-through", "libreoffice", "image", "browser"]

@@ -76,7 +76,9 @@ def _decrypt(source: Path, password: str, max_bytes: int) -> bytes:
                 if info.filename == _MANIFEST:
                     continue
                 lock = locks.get(info.filename)
-                data = z.read(info) if info.file_size <= left else b""
+                if info.file_size > left:
+                    raise _NotOpened
+                data = z.read(info)
                 if lock is not None:
                     data = _open(data, lock, password, left)
                 left -= len(data)

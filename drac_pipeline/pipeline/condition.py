@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import explain
-from drac_pipeline.normalize.damage import page_list
+from drac_pipeline.normalize.damage import pages_named
 from drac_pipeline.pipeline.freshness import State, document_states
 from drac_pipeline.pipeline.stages import STAGES
 from drac_pipeline.store import Manifest, Store
@@ -40,7 +40,7 @@ def condition(manifest: Manifest) -> tuple[str, str]:
     read, chunks = manifest.stages.get("markdown"), manifest.stages.get("chunks")
     if read is not None and (failed := int(read.counts.get("failed_pages", 0))):
         pages: Iterable[int] = read.facts.get("failed_pages", ())
-        named = f"page{'s' if failed > 1 else ''} {page_list(list(pages))}" if pages else f"{failed} pages"
+        named = pages_named(list(pages)) if pages else f"{failed} pages"
         of = int(read.counts.get("pages", 0))
         return "partial", f"{named} of {of} could not be read, or not wholly"
     if chunks is not None and not chunks.counts.get("chunks"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -85,12 +84,3 @@ def document_states(
 def stages_to_run(states: dict[str, StageState]) -> list[str]:
     """The stages that are not fresh, in order."""
     return [s.name for s in STAGES if states[s.name].state != State.FRESH]
-
-
-def with_downstream(names: Iterable[str]) -> list[str]:
-    """The named stages and all that depend on them, in order."""
-    wanted = set(names)
-    for stage in STAGES:
-        if wanted.intersection(stage.parents):
-            wanted.add(stage.name)
-    return [s.name for s in STAGES if s.name in wanted]

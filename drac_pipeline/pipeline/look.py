@@ -39,8 +39,9 @@ class Looked:
 
     @property
     def retire(self) -> dict[str, str]:
-        """Documents to retire, and why each."""
-        return {k: reason for r in self.removals for k, reason in r.retire.items()}
+        """Documents to retire, and why each: not those that only moved from one source to another."""
+        there = {k for f in self.found for k in f.keys}
+        return {k: reason for r in self.removals for k, reason in r.retire.items() if k not in there}
 
     @property
     def refused(self) -> list[str]:

@@ -17,17 +17,24 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from datetime import UTC, datetime
 from pathlib import Path
 
 from drac_pipeline import cores
 from drac_pipeline.config import DracConfig
+from drac_pipeline.errors import DocumentError, SourceChanged
 from drac_pipeline.pages import Crew, end_with_parent, helped_by
-from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, process_document
+from drac_pipeline.pipeline.freshness import parent_versions
+from drac_pipeline.pipeline.process import (
+    DocumentOutcome,
+    StageOutcome,
+    now,
+    process_document,
+    record_failure,
+)
 from drac_pipeline.pipeline.progress import PageProgress, report_pages
-from drac_pipeline.pipeline.stages import STAGES
+from drac_pipeline.pipeline.stages import STAGES, STAGES_BY_NAME
 from drac_pipeline.pipeline.watch import Killed, Notes, Watch, note_begin
-from drac_pipeline.store import FailureRecord, Manifest, Store
+from drac_pipeline.store import ArtifactMissing, FailureRecord, Manifest, Store
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +72,7 @@ def map_documents(
             yield from _one_pool(store, [task], alone, config, force, 1, run)
             if alone:
                 log.warning("%s: its worker died", task[0])
-                yield _died(store, task, _CRASHED)
+                yield _died(store, task, _CRASHED, config)
 
 
 def _short_to_long(store: Store, tasks: Sequence[Task]) -> list[Task]:
@@ -136,7 +143,7 @@ def _one_pool(
                     except BrokenProcessPool:
                         broken = True
                         if number in killed:
-                            yield _died(store, task, killed[number])
+                            yield _died(store, task, killed[number], config)
                         else:
                             suspects.append(task)
                         continue
@@ -166,21 +173,31 @@ _CRASHED = Killed(
 )
 
 
-def _died(store: Store, task: Task, why: Killed) -> DocumentOutcome:
+def _died(store: Store, task: Task, why: Killed, config: DracConfig) -> DocumentOutcome:
     key, stages = task
     manifest = store.manifest(key)
     named = [s.name for s in STAGES if stages is None or s.name in stages]
     began = _interrupted_stage(manifest, named)
-    failure = FailureRecord(
-        stage=began,
-        kind=why.kind,
-        cause=why.cause,
-        remedy=why.remedy,
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    if manifest:
-        store.update_manifest(key, lambda m: (m or manifest).model_copy(update={"failure": failure}))
+    if manifest is None:
+        return _left(key, began)
+    stage = STAGES_BY_NAME[began]
+    error = DocumentError(why.cause, remedy=why.remedy)
+    error.kind = why.kind
+    inputs = parent_versions(stage, manifest, manifest.source.fingerprint) or {}
+    failure = record_failure(store, key, stage, inputs, config, error)
     return DocumentOutcome(key, [StageOutcome(began, "failed", failure=failure)])
+
+
+def _left(key: str, stage: str) -> DocumentOutcome:
+    """The outcome of a document that was deleted from the home while a run had it to do."""
+    failure = FailureRecord(
+        stage=stage,
+        kind=SourceChanged.kind,
+        cause="the document has left this home since the run began",
+        remedy="Run `drac run SOURCE` if it is to be there.",
+        at=now(),
+    )
+    return DocumentOutcome(key, [StageOutcome(stage, "failed", failure=failure)])
 
 
 def _interrupted_stage(manifest: Manifest | None, named: list[str]) -> str:
@@ -219,4 +236,7 @@ def _work(
     if config.converts_by_model or config.plans_by_model:  # then there are more workers than cores
         own = cores.a_place(crew.where, cores.usable())
     with own, cores.at_work(crew.where), helped_by(crew):
-        return process_document(Store(Path(root)), key, config, stages, force, say.on_stage, run)
+        try:
+            return process_document(Store(Path(root)), key, config, stages, force, say.on_stage, run)
+        except ArtifactMissing:  # retired and deleted by another process: this document's affair alone
+            return _left(key, next(s.name for s in STAGES if stages is None or s.name in stages))

@@ -123,7 +123,7 @@ def _run_stage(
                     remedy="The output before, if any, was kept. This is a fault of drac_pipeline.",
                 )
                 return StageOutcome(
-                    stage.name, "failed", record, _fail(store, key, stage, inputs, config, error)
+                    stage.name, "failed", record, record_failure(store, key, stage, inputs, config, error)
                 )
             store.publish(key, stage.name, out, record, lambda m: _without_failure(m, stage.name))
         return StageOutcome(stage.name, "made", record, reason=reason)
@@ -137,14 +137,18 @@ def _run_stage(
                 f"no room left for what the stage writes ({store.root})",
                 remedy="Free some space and run again: what was finished is kept.",
             )
-            return StageOutcome(stage.name, "failed", failure=_fail(store, key, stage, inputs, config, error))
+            return StageOutcome(
+                stage.name, "failed", failure=record_failure(store, key, stage, inputs, config, error)
+            )
         log.debug("%s, %s\n%s", key, stage.name, traceback.format_exc())
         frame = traceback.extract_tb(e.__traceback__)[-1]
         error = InternalError(
             f"{type(e).__name__}: {e} ({Path(frame.filename).name}:{frame.lineno})",
             remedy="This is a fault of drac_pipeline; the other documents are not affected.",
         )
-    return StageOutcome(stage.name, "failed", failure=_fail(store, key, stage, inputs, config, error))
+    return StageOutcome(
+        stage.name, "failed", failure=record_failure(store, key, stage, inputs, config, error)
+    )
 
 
 def _inputs(stage: Stage, manifest: Manifest) -> dict[str, str]:
@@ -208,9 +212,10 @@ def _record(
     )
 
 
-def _fail(
+def record_failure(
     store: Store, key: str, stage: Stage, inputs: dict[str, str], config: DracConfig, error: DocumentError
 ) -> FailureRecord:
+    """Write into the manifest why the document stopped, counting attempts under the same conditions."""
     version = code_version(stage, config)
     failure = FailureRecord(
         stage=stage.name,

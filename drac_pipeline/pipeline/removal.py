@@ -7,6 +7,7 @@ A source that looks emptied by accident retires nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,8 @@ from drac_pipeline.pipeline.process import now
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.store import Home, Manifest, RetiredRecord
 
+REMOVED = "removed from the source"
+EXCLUDED = "excluded by the settings"
 FEW = 10  # so many may go at once from any source, whatever share that is
 
 
@@ -32,9 +35,10 @@ class Removals:
 def removals(found: WorkList, config: RefreshConfig, *, confirmed: bool = False) -> Removals:
     """Decide over `found.gone`. Where the source has nothing left, or more than
     `refresh.max_removed_share` of it is gone at once, nothing is retired unless `confirmed`."""
-    gone = found.gone
+    renamed = {old: f"renamed to {new}" for new, old in found.renamed.items()}
+    gone = [k for k in found.gone if k not in renamed]
     if not gone or config.removed == "keep":
-        return Removals({k: f"renamed to {new}" for new, k in found.renamed.items()})
+        return Removals(renamed)
     before = len(gone) + len(found.keys)
     if not confirmed:
         told = ""
@@ -44,15 +48,11 @@ def removals(found: WorkList, config: RefreshConfig, *, confirmed: bool = False)
             told = f"{len(gone)} of {before} documents of {found.source} are gone at once"
         if told:
             return Removals(
-                refused=f"{told}: none was retired. Is everything mounted? If they are meant to go,"
-                " `drac run SOURCE --confirm-removals` retires them."
+                renamed,
+                f"{told}: none was retired. Is everything mounted? If they are meant to go,"
+                " `drac run SOURCE --confirm-removals` retires them.",
             )
-    renamed = {old: new for new, old in found.renamed.items()}
-    return Removals({k: f"renamed to {renamed[k]}" if k in renamed else _reason(found, k) for k in gone})
-
-
-def _reason(found: WorkList, key: str) -> str:
-    return "excluded by the settings" if key in found.excluded else "removed from the source"
+    return Removals({**renamed, **{k: EXCLUDED if k in found.excluded else REMOVED for k in gone}})
 
 
 def retire(home: Home, reasons: dict[str, str]) -> list[Manifest]:
@@ -71,7 +71,10 @@ def retire(home: Home, reasons: dict[str, str]) -> list[Manifest]:
             reason=reason,
             delete_at=(moment + timedelta(days=keep)).isoformat(timespec="seconds"),
         )
-        out.append(home.store.update_manifest(key, lambda m, r=record: _retired(m, r)))
+        changed = home.store.update_manifest(key, lambda m, r=record: _retired(m, r))
+        if changed.retired != record:
+            continue
+        out.append(changed)
         if not keep:
             home.store.forget(key, _is_retired)
     return out
@@ -98,4 +101,6 @@ def _is_over(manifest: Manifest, moment: str) -> bool:
 def _retired(manifest: Manifest | None, record: RetiredRecord) -> Manifest:
     if manifest is None:
         raise ConfigError("the document's manifest is gone")
+    if record.reason == REMOVED and os.path.lexists(manifest.source.local_path):
+        return manifest  # it has come back, or was taken in from another source, since the look
     return manifest.model_copy(update={"retired": record})

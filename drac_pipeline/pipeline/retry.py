@@ -22,8 +22,8 @@ from drac_pipeline.errors import (
     EncryptedDocument,
     UnsupportedDocument,
 )
-from drac_pipeline.pipeline.freshness import parent_versions
-from drac_pipeline.pipeline.stages import SOURCE, STAGES_BY_NAME, code_version
+from drac_pipeline.pipeline.freshness import parent_versions, stale_reason
+from drac_pipeline.pipeline.stages import SOURCE, STAGES, STAGES_BY_NAME, code_version
 from drac_pipeline.store import FailureRecord, Manifest
 
 LASTING = frozenset(
@@ -56,7 +56,7 @@ def retry(manifest: Manifest, config: DracConfig, moment: datetime | None = None
     if changed := _changed(manifest, failure, config):
         return Retry(True, f"tried again: {changed} changed since it failed")
     if failure.kind in LASTING:
-        return Retry(False, "not tried again by itself until the file or the settings change")
+        return Retry(False, "not tried again by itself until the file or the stage's settings change")
     most = config.refresh.retry_attempts
     if failure.attempts > most:
         return Retry(False, f"given up after {failure.attempts} attempts; `drac run` tries it again")
@@ -72,6 +72,12 @@ def _changed(manifest: Manifest, failure: FailureRecord, config: DracConfig) -> 
     stage = STAGES_BY_NAME.get(failure.stage)
     if stage is None:  # the file itself could not be read: only looking at it again can tell
         return ""
+    for above in STAGES[: STAGES.index(stage)]:  # what they will make anew may be what it needs
+        record = manifest.stages.get(above.name)
+        now = parent_versions(above, manifest, manifest.source.fingerprint)
+        if record and stale_reason(above, record, now, config):
+            same_code = record.code_version == code_version(above, config)
+            return "the file has" if same_code and above.parents == (SOURCE,) else "settings or code have"
     if failure.code_version and failure.code_version != code_version(stage, config):
         return "settings or code have"
     now = parent_versions(stage, manifest, manifest.source.fingerprint)

@@ -402,10 +402,6 @@ def read_elements(read: Callable[[str, str], Path]) -> list[Element]:
     return elements_from_table(pq.read_table(read("elements", ELEMENTS_FILE)))
 
 
-def _verdict(ok: bool, report: BaseModel) -> CheckRecord:
-    return CheckRecord(passed=ok, blocking=True, detail=report.model_dump(mode="json"))
-
-
 def _tally(words: Any) -> dict[str, int]:
     out: dict[str, int] = {}
     for word in words:

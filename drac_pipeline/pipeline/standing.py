@@ -60,7 +60,6 @@ def overview(home: Home) -> Overview:
                     else "not run yet"
                 )
                 out.documents.append(Standing(work.key, "new", old))
-        out.documents += [Standing(k, "new", "still being written") for k in found.settling if k not in known]
         out.documents += [
             Standing(k, "unreadable", explain(e.kind, e.cause, e.remedy))
             for k, e in found.unreadable.items()
@@ -76,6 +75,7 @@ def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Look
     if manifest.retired and not any(manifest.document_key in f.returned for f in looked.found):
         r = manifest.retired
         return "retired", f"{r.reason} on {r.at[:10]}; artifacts kept until {r.delete_at[:10]}"
+    then = "the next run retires it" if manifest.document_key in looked.retire else "it is kept"
     path = manifest.source.local_path
     for found in looked.found:
         for blocked, why in found.blocked.items():
@@ -91,11 +91,11 @@ def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Look
         root = Path(manifest.source.root)
         if not root.is_dir():
             return "unknown", f"its source {root} is not there; what is there of it is kept"
-        return "gone", f"{manifest.source.path} is no longer there; the next run retires it"
+        return "gone", f"{manifest.source.path} is no longer there; {then}"
     except Exception as e:  # permissions, devices: whatever keeps it from being read
         return "unreadable", str(e)
     if any(manifest.document_key in f.excluded for f in looked.found):
-        return "gone", "the settings exclude it; the next run retires it"
+        return "gone", f"the settings exclude it; {then}"
     if manifest.retired:
         return "new", "returned to the source"
     return _made(home, manifest, fingerprint)

@@ -30,7 +30,6 @@ from drac_pipeline.sheets.xlsx_parts import local, tree
 _SAVE_AGAIN = "Open it in the program that made it and save it again."
 _STARTS = ("table", "table-header-rows", "table-row-group")
 _ENDS = ("style", "table-column", "table-row", "database-range", "shapes", *_STARTS)
-_OFFICE = ("value-type", "value", "date-value", "time-value", "boolean-value")
 _FO = ("font-weight", "font-style", "font-size", "color", "background-color")
 _KINDS: dict[str, Kind] = {
     "float": "number",

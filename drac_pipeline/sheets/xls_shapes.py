@@ -47,27 +47,28 @@ def _texts(stream: bytes, at: int) -> list[str]:
         elif kind == _TXO and not note and len(data) >= 12:
             out += _lines(_continued(records, n + 1, struct.unpack_from("<H", data, 10)[0]))
         elif kind == _SERIES_TEXT and len(data) >= 4:
-            out += _lines(_characters(data[3:], data[2])[0])
+            out += _lines(_units(data[3:], data[2]).decode("utf-16-le", "replace"))
     return list(dict.fromkeys(out))
 
 
 def _continued(records: list[tuple[int, bytes]], n: int, count: int) -> str:
-    """`count` characters from the CONTINUE records from the nth on; each has its own width."""
-    text = ""
-    while count > len(text) and n < len(records) and records[n][0] == _CONTINUE and records[n][1]:
-        more, got = _characters(records[n][1], count - len(text))
-        text += more
-        n += 1
-        if not got:
+    """`count` units of UTF-16 from the CONTINUE records from the nth on; each has its own width."""
+    units = b""
+    while 2 * count > len(units) and n < len(records) and records[n][0] == _CONTINUE and records[n][1]:
+        more = _units(records[n][1], count - len(units) // 2)
+        if not more:
             break
-    return text
+        units += more
+        n += 1
+    return units.decode("utf-16-le", "replace")
 
 
-def _characters(data: bytes, count: int) -> tuple[str, int]:
-    wide = data[0] & 1
-    raw = data[1 : 1 + (2 * count if wide else count)]
-    text = raw.decode("utf-16-le" if wide else "latin-1", "replace")
-    return text, len(raw)
+def _units(data: bytes, count: int) -> bytes:
+    """At most `count` units of UTF-16; a character beyond the first plane takes two of them."""
+    if data[0] & 1:
+        raw = data[1 : 1 + 2 * count]
+        return raw[: len(raw) // 2 * 2]
+    return data[1 : 1 + count].decode("latin-1").encode("utf-16-le")
 
 
 def _lines(text: str) -> list[str]:

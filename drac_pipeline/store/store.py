@@ -155,11 +155,22 @@ class Store:
 
     @contextlib.contextmanager
     def _locked(self, key: str, name: str = ".lock") -> Iterator[None]:
-        folder = self.document_dir(key)
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / name).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        path = self.document_dir(key) / name
+        while True:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                lock = path.open("w")
+            except FileNotFoundError:  # the document was deleted just now
+                continue
+            with lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                try:
+                    same = os.path.samestat(os.fstat(lock.fileno()), path.stat())
+                except FileNotFoundError:
+                    same = False
+                if same:  # else whoever comes next would lock another file of this name
+                    yield
+                    return
 
     # ------------------------------------------------------------- artifacts
 

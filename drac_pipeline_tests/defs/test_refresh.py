@@ -141,7 +141,7 @@ def test_a_failed_document_waits_as_the_policy_says(grown) -> None:
     os.utime(bad, (OLD, OLD))
     assert run(grown, tick(grown)) == {"bad.pdf"}
     waits = tick(grown)
-    assert waits.run is None and any("until the file or the settings change" in x for x in waits.log)
+    assert waits.run is None and any("until the file or the stage's settings change" in x for x in waits.log)
     bad.write_bytes((grown.corpus / "manual.pdf").read_bytes() + b"\n% mended\n")
     os.utime(bad, (OLD + 9, OLD + 9))
     assert run(grown, tick(grown, waits.cursor)) == {"bad.pdf"}

@@ -201,3 +201,16 @@ def test_a_file_cannot_ask_for_any_memory_or_size(tmp_path: Path) -> None:
     assert not unlock_odf(tmp_path / "a.odt", tmp_path / "out", [PASSWORD], 10**7)
     make_whole(tmp_path / "b.odt", b"x" * 10**6)
     assert not unlock_odf(tmp_path / "b.odt", tmp_path / "out", [PASSWORD], 10**5)
+
+
+def test_a_part_that_was_never_locked_and_does_not_fit_opens_nothing(tmp_path):
+    """Written empty it would pass for a document without content."""
+    space = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+    entry = '<m:file-entry m:full-path="content.xml"/>'
+    with zipfile.ZipFile(tmp_path / "a.odt", "w") as z:
+        z.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        z.writestr("META-INF/manifest.xml", f'<m:manifest xmlns:m="{space}">{entry}</m:manifest>')
+        z.writestr("content.xml", "x" * 1000)
+    assert not unlock_odf(tmp_path / "a.odt", tmp_path / "out", [PASSWORD], 500)
+    assert not (tmp_path / "out").exists()
+    assert unlock_odf(tmp_path / "a.odt", tmp_path / "out", [PASSWORD], 5000)

@@ -242,7 +242,7 @@ def failed(home: Home, kind: str, minutes_ago: float, attempts: int = 1) -> Fail
 @pytest.mark.parametrize(
     ("kind", "minutes", "attempts", "is_due", "words"),
     [
-        ("corrupt", 10_000, 1, False, "until the file or the settings change"),
+        ("corrupt", 10_000, 1, False, "until the file or the stage's settings change"),
         ("timed out", 9, 1, False, "next try"),
         ("timed out", 11, 1, True, "attempt 2 of 6 is due"),
         ("timed out", 11, 2, False, "attempt 3 of 6"),  # twice as long each time
@@ -312,3 +312,45 @@ def test_a_rename_that_another_process_registered_first_keeps_what_that_made(
     bare = there.model_copy(update={"stages": {}})
     assert home.store.adopt("two pages.pdf", bare, {"markdown"}) == there
     assert home.store.manifest("pump.pdf") == there
+
+
+def test_a_document_moved_to_another_source_of_the_home_is_not_retired(
+    home: Home, corpus: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    home.remember_source(other)
+    (corpus / "manual.pdf").rename(other / "manual.pdf")
+    looked = look_at_sources(home)
+    assert looked.retire == {}
+    # one who saw it gone before it was taken in again changes nothing either
+    assert retire(home, {"manual.pdf": "removed from the source"}) == []
+    manifest = home.store.manifest("manual.pdf")
+    assert manifest is not None and manifest.retired is None
+
+
+def test_a_renamed_folder_is_no_removal() -> None:
+    policy = RefreshConfig(max_removed_share=0.3)
+    found = WorkList(Path("/s"), keys=[f"new/{i}" for i in range(12)], gone=[f"old/{i}" for i in range(12)])
+    found.renamed = {f"new/{i}": f"old/{i}" for i in range(12)}
+    decided = removals(found, policy)
+    assert not decided.refused and decided.retire["old/3"] == "renamed to new/3"
+    found.gone += [f"lost/{i}" for i in range(11)]  # of which nobody knows where they went
+    decided = removals(found, policy)
+    assert "11 of 23" in decided.refused and set(decided.retire) == set(found.renamed.values())
+
+
+def test_a_late_failure_is_tried_again_when_the_file_or_an_earlier_setting_changes(
+    home: Home, corpus: Path
+) -> None:
+    failed(home, "conversion failed", 0)
+    waits = due_documents(home, look_at_sources(home))
+    assert waits.documents == {} and set(waits.waiting) == {"manual.pdf"}
+    earlier = home.config.model_copy(
+        update={"normalize": home.config.normalize.model_copy(update={"tracked_changes": "shown"})}
+    )
+    manifest = home.store.manifest("manual.pdf")
+    assert manifest is not None and retry(manifest, earlier).due
+    (corpus / "manual.pdf").write_bytes((corpus / "two pages.pdf").read_bytes() + b"\n% mended\n")
+    due = due_documents(home, look_at_sources(home))
+    assert due.documents == {"manual.pdf": "tried again: the file has changed since it failed"}

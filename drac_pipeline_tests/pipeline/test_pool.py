@@ -12,7 +12,7 @@ import pytest
 from drac_pipeline import cores
 from drac_pipeline.config import ConvertConfig, DracConfig, LimitsConfig
 from drac_pipeline.pipeline import find_work
-from drac_pipeline.pipeline.pool import count_workers, map_documents
+from drac_pipeline.pipeline.pool import _CRASHED, _died, count_workers, map_documents
 from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
 from drac_pipeline.store import Home
 from drac_pipeline_tests.convert.scans import letter, printed, scans
@@ -198,3 +198,24 @@ def test_documents_are_real(tmp_path, make_pdf):
     """The maker above gives what the tests think it gives."""
     with pymupdf.open(make_pdf(tmp_path / "x.pdf", "<p>a</p>", "<p>b</p>")) as doc:
         assert doc.page_count == 2
+
+
+def test_a_document_deleted_meanwhile_fails_alone(tmp_path, corpus):
+    home = Home(tmp_path / "home")
+    tasks = [(w.key, ["normalized_pdf"]) for w in find_work(home, corpus, home.config).work]
+    home.store.forget("manual.pdf")  # as another process does with one that was renamed
+    done = {o.key: o for o in map_documents(home.store, tasks, home.config)}
+    assert len(done) == 3
+    failure = done["manual.pdf"].failure
+    assert failure is not None and "left this home" in failure.cause
+    assert [k for k, o in done.items() if o.failure] == ["manual.pdf"]
+
+
+def test_each_death_of_a_worker_counts_as_an_attempt(tmp_path, corpus):
+    home = Home(tmp_path / "home")
+    find_work(home, corpus, home.config)
+    for n in (1, 2, 3):
+        failure = _died(home.store, ("manual.pdf", None), _CRASHED, home.config).failure
+        assert failure is not None and (failure.stage, failure.attempts) == ("normalized_pdf", n)
+    manifest = home.store.manifest("manual.pdf")
+    assert manifest is not None and manifest.failure == failure

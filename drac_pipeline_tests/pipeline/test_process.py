@@ -16,7 +16,6 @@ from drac_pipeline.pipeline import (
     find_work,
     process_document,
 )
-from drac_pipeline.pipeline.freshness import with_downstream
 from drac_pipeline.pipeline.stages import STAGES_BY_NAME, code_version
 from drac_pipeline.store import ArtifactMissing, Home
 
@@ -88,7 +87,7 @@ def test_nothing_is_due_after_an_ingest(home, corpus):
 def test_every_plan_policy_concerns_the_plan_and_what_follows_only(home, corpus, setting):
     ingest(home, corpus)
     changed = DracConfig(plan=PlanConfig.model_validate(setting))
-    assert work(home, corpus, changed)["manual.pdf"][1] == with_downstream(["chunk_plan"])
+    assert work(home, corpus, changed)["manual.pdf"][1] == ["chunk_plan", "chunks", "chunk_embeddings"]
     assert statuses(process(home, "manual.pdf", changed))["chunk_plan"] == "made"
 
 
@@ -304,11 +303,6 @@ def test_a_vanished_file_is_named_and_kept(home, corpus):
     found = find_work(home, corpus, home.config)
     assert found.gone == ["manual.pdf"]
     assert home.store.path("manual.pdf", "chunks", "chunks.parquet").is_file()
-
-
-def test_with_downstream_follows_the_graph():
-    assert with_downstream(["elements"]) == ["elements", "chunk_plan", "chunks", "chunk_embeddings"]
-    assert with_downstream(["page_images"]) == ALL[1:]
 
 
 def test_page_listing_names_every_image(home, corpus):

@@ -169,3 +169,28 @@ def test_a_broken_stream_gives_no_shapes():
     assert shape_texts(b"") == []
     sheet = struct.pack("<HHI", 0x85, 4, 8) + struct.pack("<HH", 0x809, 0) + struct.pack("<HH", 0x1B6, 900)
     assert shape_texts(sheet) == [[]]
+
+
+def test_a_shapes_text_is_counted_in_units_of_utf_16():
+    """A character beyond the first plane takes two, also where they lie in different records."""
+
+    def record(kind: int, data: bytes) -> bytes:
+        return struct.pack("<HH", kind, len(data)) + data
+
+    def book(*parts: bytes, units: int) -> bytes:
+        head = record(0x809, bytes(16))
+        box = record(0x5D, struct.pack("<HHH", 0x15, 0x12, 6) + bytes(20))
+        text = record(0x1B6, bytes(10) + struct.pack("<HH", units, 16) + bytes(4))
+        rest = b"".join(record(0x3C, p) for p in parts) + record(0x0A, b"")
+        start = len(head) + 12 + 4
+        return (
+            head + record(0x85, struct.pack("<II", start, 0)) + record(0x0A, b"") + head + box + text + rest
+        )
+
+    wide = "a\U0001f600b\U0001f600".encode("utf-16-le")
+    runs = struct.pack("<HHHH", 0, 5, 0, 0)  # formatting, in a record of the same kind
+    assert shape_texts(book(b"\1" + wide, runs, units=6)) == [["a\U0001f600b\U0001f600"]]
+    assert shape_texts(book(b"\1" + wide[:4], b"\1" + wide[4:], runs, units=6)) == [
+        ["a\U0001f600b\U0001f600"]
+    ]
+    assert shape_texts(book(b"\0ab", b"\1" + "ł".encode("utf-16-le"), runs, units=3)) == [["abł"]]

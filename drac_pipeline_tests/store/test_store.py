@@ -1,4 +1,8 @@
+import fcntl
 import multiprocessing
+import shutil
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -144,3 +148,26 @@ def test_a_path_that_is_not_utf8_survives_the_manifest():
     assert again.local_path == path
     assert again.root == "/corpus"
     assert path_of_text(path_text(Path("/plain/ä.pdf"))) == Path("/plain/ä.pdf")
+
+
+def test_who_waits_for_a_document_that_is_deleted_is_alone_with_it_still(tmp_path):
+    store = registered(tmp_path)
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        with store.working_on("a.pdf"):
+            entered.set()
+            leave.wait(10)
+
+    waiter = threading.Thread(target=wait)
+    with store.working_on("a.pdf"):
+        waiter.start()
+        time.sleep(0.1)  # it waits for the lock by now, and not, it is as good
+        shutil.rmtree(store.document_dir("a.pdf"))  # as `forget` does with the lock in its hands
+    assert entered.wait(10)
+    with (store.document_dir("a.pdf") / ".work-lock").open("w") as next_comer:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(next_comer, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        leave.set()
+        waiter.join()
+        fcntl.flock(next_comer, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -54,7 +54,7 @@ def export_chunks(store: Store, out: Path) -> int:
 def write_whole(out: Path, write: Callable[[IO[bytes]], int]) -> int:
     """Have `write` fill a temporary file that replaces `out` when it is whole; gives what it gave."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+    handle, name = tempfile.mkstemp(prefix=".export-", dir=out.parent)  # a long name has no room for more
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as f:
@@ -91,11 +91,7 @@ def _write_json_lines(f, tables: Iterator[pa.Table]) -> int:
 
 def write_atomically(target: Path, data: bytes) -> None:
     """Replace `target` by `data`: a reader sees the old file or the new one."""
-    handle, name = tempfile.mkstemp(prefix=".export-", dir=target.parent)
-    with os.fdopen(handle, "wb") as f:
-        f.write(data)
-    _give_usual_mode(Path(name))
-    Path(name).replace(target)
+    write_whole(target, lambda f: f.write(data))
 
 
 def _give_usual_mode(path: Path) -> None:

@@ -96,9 +96,16 @@ def _queries(folder: Path) -> Path:
 
 
 def _configured(home: Home, datasets: Path, include: list[str]) -> Home:
-    """The home with settings that take just these files; settings that are there stay."""
+    """The home with settings that take just these files. Raises ConfigError where its settings take
+    others: what would be judged is not what was asked for."""
     path = home.path / CONFIG_FILE
     if path.exists():
+        if home.config.source.include != include:
+            there = ", ".join(home.config.source.include)
+            raise ConfigError(
+                f"{path} takes {there}; use another --home for this format and these organizations, or"
+                f" set include = {json.dumps(include, ensure_ascii=False)} under [source]"
+            )
         return home
     if home.path.resolve().is_relative_to(datasets.resolve()):
         raise ConfigError("--home lies in the benchmark's datasets; choose a folder elsewhere")

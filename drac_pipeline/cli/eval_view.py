@@ -14,6 +14,7 @@ from drac_pipeline.cli.console import err, out, progress_bar
 from drac_pipeline.evaluate.job import Done
 from drac_pipeline.evaluate.metrics import METRICS, SHORT
 from drac_pipeline.evaluate.report.verdicts import verdicts
+from drac_pipeline.evaluate.summary import failed_sets
 
 WHOLE_WIDTH = 96  # columns of a terminal that the whole table needs; with fewer, those at 3 are left out
 
@@ -59,7 +60,7 @@ def print_evaluation(done: Done) -> None:
             out.print(f"  {escape(line)}")
     for name, why in done.summary["without_chunks"].items():
         out.print(f"[yellow]not judged[/] {escape(name)}: {escape(why)}")
-    for s in done.summary["comparisons"][0]["sets"]:
+    for s in failed_sets(done.summary):
         for key, why in list(s["failed"].items())[:5]:
             out.print(f"[yellow]{escape(s['name'])}[/] failed on {escape(key)}: {escape(why)}")
         if len(s["failed"]) > 5:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from drac_pipeline.cli.console import HomeOption, existing_home, out
+from drac_pipeline.cli.console import HomeOption, existing_home
 from drac_pipeline.errors import ConfigError
 
 OutOption = Annotated[
@@ -126,7 +127,7 @@ def show_evaluation(home, wish, as_json: bool) -> None:
     with EvaluationProgress() as progress:
         done = run_evaluation(home, wish, progress.step)
     if as_json:
-        out.print(json.dumps(done.summary, ensure_ascii=False), markup=False, soft_wrap=True)
+        sys.stdout.write(json.dumps(done.summary, ensure_ascii=False) + "\n")
     else:
         print_evaluation(done)
 
@@ -134,7 +135,7 @@ def show_evaluation(home, wish, as_json: bool) -> None:
 def _named(specs: list[str]) -> dict[str, Path]:
     named: dict[str, Path] = {}
     for spec in specs:
-        name, _, path = spec.rpartition("=")
+        name, _, path = ("", "", spec) if Path(spec).is_file() or "=" not in spec else spec.partition("=")
         name = name or Path(path).stem
         if name in named:
             raise ConfigError(f"two chunk sets are called {name}; name one with --chunks NAME=PATH")

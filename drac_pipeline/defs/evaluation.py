@@ -21,6 +21,7 @@ from drac_pipeline.errors import DracError
 from drac_pipeline.evaluate.job import Done, Wish, run_evaluation
 from drac_pipeline.evaluate.metrics import METRICS, SHORT
 from drac_pipeline.evaluate.report.verdicts import verdicts
+from drac_pipeline.evaluate.summary import failed_sets
 from drac_pipeline.inspection.serve import evaluation_url
 
 NAME = "retrieval_evaluation"
@@ -112,7 +113,7 @@ def evaluation_metadata(done: Done, served_at: str = "") -> dict[str, MetadataVa
         ),
     )
     lines = [*verdicts(c)]
-    lines += [f"{s['name']} failed on {len(s['failed'])} documents" for s in c["sets"] if s["failed"]]
+    lines += [f"{s['name']} failed on {len(s['failed'])} documents" for s in failed_sets(done.summary)]
     lines += [f"{name} not judged: {why}" for name, why in done.summary["without_chunks"].items()]
     lines += done.summary["questions"]["notes"]
     if lines:

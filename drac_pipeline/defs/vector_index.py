@@ -50,8 +50,8 @@ Event = AssetMaterialization | AssetCheckEvaluation
             description="The index holds the chunks of every document as they are now, and nothing else.",
         )
     ],
-    description="Chunks with their text and vectors in LanceDB, one table a corpus, for `drac search`. Every"
-    " run that changes chunks or retires documents brings it in step.",
+    description="Chunks with their text and vectors in LanceDB, one table an embedder, for `drac search`."
+    " Every run that changes chunks or retires documents brings it in step.",
 )
 def vector_index(home: HomeResource) -> MaterializeResult:
     """Bring the index in step with the chunks there are."""
@@ -95,6 +95,7 @@ def index_without_run(instance: DagsterInstance, home: Home) -> Synced | None:
         log.error("the index could not be brought in step: %s: %s", type(e).__name__, e)
         return None
     report_runless(instance, [_materialization(home, done)])
+    instance.report_runless_asset_event(_evaluation(done.state))
     return done
 
 

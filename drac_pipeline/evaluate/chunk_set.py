@@ -58,15 +58,6 @@ class ChunkSet:
         part.failed = {d: why for d, why in self.failed.items() if d in documents}
         return part
 
-    def mean_chars(self, organizations: Collection[str] = ("",)) -> float:
-        """Mean characters of the chunks of these organizations."""
-        sizes = [
-            len(t)
-            for t, o in zip(self.texts, self.organizations, strict=True)
-            if "" in organizations or o in organizations
-        ]
-        return sum(sizes) / len(sizes) if sizes else 0.0
-
 
 def organization_of(key: str, organizations: Collection[str]) -> str:
     """The organization that one of the folders of a document key names, the outermost first; else ""."""
@@ -107,12 +98,21 @@ def read_chunk_set(path: Path, name: str = "", organizations: Sequence[str] = ()
     return out
 
 
+def read_lines(path: Path) -> list[str]:
+    """The lines of a JSON lines file: what ends one is a line feed, and no other character that may stand
+    in a text. Raises ConfigError where it is not UTF-8 (a mark at the beginning is taken)."""
+    try:
+        return path.read_bytes().decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as e:
+        raise ConfigError(f"{path}: not UTF-8 (byte {e.start})") from e
+
+
 def _read(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise ConfigError(f"{path}: no such file of chunks")
     if path.suffix in (".jsonl", ".ndjson"):
         out = []
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(read_lines(path), 1):
             if not line.strip():
                 continue
             try:

@@ -79,7 +79,12 @@ def run_evaluation(home: Home, wish: Wish, on_step: OnStep = lambda *_: None) ->
             on_step(phase, len(documents), "")
             sets.append(chunk_corpus(way, documents, lambda key, phase=phase: on_step(phase, 0, key)))
     sets += [read_chunk_set(file, name, organizations) for name, file in wish.chunk_files.items()]
-    settings = Settings(wish.threshold or config.threshold, wish.ndcg or config.ndcg)
+    settings = Settings(
+        wish.threshold or config.threshold,
+        wish.ndcg or config.ndcg,
+        home.config.index.rrf_k,
+        home.config.index.vector_weight,
+    )
     rankers = _rankers(home, wish, sets, organizations, on_step)
     evaluation = evaluate(
         sets,

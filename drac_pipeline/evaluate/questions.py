@@ -61,7 +61,6 @@ class QuestionSet:
 class _Form:
     """Columns by what they hold, and how facts are read from their cell."""
 
-    name: str
     question: str
     facts: str
     type: str
@@ -218,7 +217,6 @@ def _listed(cell: str, column: str) -> list[Fact]:
 
 _FORMS = (
     _Form(
-        "plain",
         "question",
         "supporting_facts",
         "type",
@@ -228,7 +226,6 @@ _FORMS = (
         ("question", "supporting_facts"),
     ),
     _Form(
-        "RAG-Multi-Corpus",
         "Query",
         "Supporting Facts",
         "Query Type",

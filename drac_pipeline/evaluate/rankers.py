@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from drac_pipeline.index import WordIndex, fuse
+from drac_pipeline.index.fusion import K
 
 WORDS = "BM25"
 HYBRID = "hybrid"
@@ -41,7 +42,7 @@ class TextEmbedder(Protocol):
 
 
 class Words:
-    """By words, as the index of the home ranks them."""
+    """By words: BM25 without stems, where the home's index cuts English endings too."""
 
     name = WORDS
     floor = 0.0
@@ -68,11 +69,16 @@ class Vectors:
 
 
 def rankings(
-    texts: Sequence[str], questions: Sequence[str], rankers: Sequence[Ranker], hybrid: bool
+    texts: Sequence[str],
+    questions: Sequence[str],
+    rankers: Sequence[Ranker],
+    hybrid: bool,
+    rrf_k: float = K,
+    vector_weight: float = 1.0,
 ) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
     """For each question its place and, by ranker, all chunks in order, best first. With `hybrid` each
-    ranker but that by words is also fused with it; the fused one's name says with which, where there are
-    several."""
+    ranker but that by words is also fused with it (`rrf_k` and `vector_weight` as in [index]); the fused
+    one's name says with which, where there are several."""
     indexed = [(r, r.index(texts)) for r in rankers]
     fusions = fused_names(rankers) if hybrid else {}
     step = max(1, _CELLS // max(len(texts), 1))
@@ -83,7 +89,7 @@ def rankings(
             orders = {r.name: np.argsort(-s[i], kind="stable") for r, s in scored}
             found = {r.name: orders[r.name][s[i][orders[r.name]] > r.floor] for r, s in scored}
             for name, other in fusions.items():
-                orders[name] = fused([found[WORDS], found[other]], orders[other])
+                orders[name] = fused([found[WORDS], found[other]], orders[other], rrf_k, vector_weight)
             yield start + i, orders
 
 
@@ -95,8 +101,11 @@ def fused_names(rankers: Sequence[Ranker]) -> dict[str, str]:
     return {HYBRID: others[0]} if len(others) == 1 else {f"{HYBRID} {o}": o for o in others}
 
 
-def fused(rankings: Sequence[np.ndarray], rest: np.ndarray) -> np.ndarray:
+def fused(
+    rankings: Sequence[np.ndarray], rest: np.ndarray, rrf_k: float = K, second_weight: float = 1.0
+) -> np.ndarray:
     """Reciprocal rank fusion of rankings (those first found in each); chunks that none has near its top
     follow in the order of `rest`."""
-    first = np.array([i for i, _ in fuse([r[:_FUSED].tolist() for r in rankings])], dtype=np.intp)
+    tops = [r[:_FUSED].tolist() for r in rankings]
+    first = np.array([i for i, _ in fuse(tops, rrf_k, (1.0, second_weight))], dtype=np.intp)
     return np.concatenate([first, rest[~np.isin(rest, first)]])

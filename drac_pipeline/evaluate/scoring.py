@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from drac_pipeline.config import IndexConfig
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.evaluate.chunk_set import ChunkSet
 from drac_pipeline.evaluate.judge import THRESHOLD, Judge, budget_support
 from drac_pipeline.evaluate.metrics import BUDGET, BUDGET_RECALL, DEPTH, KS, NDCG_RULES, question_metrics
 from drac_pipeline.evaluate.questions import Question
 from drac_pipeline.evaluate.rankers import Ranker, rankings
-
-OVERALL = "overall"
 
 
 class MissingChunks(ConfigError):
@@ -24,10 +23,13 @@ class MissingChunks(ConfigError):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to judge: the share of a fact's words a chunk has to hold, and the rule of NDCG."""
+    """How to judge: the share of a fact's words a chunk has to hold, the rule of NDCG, and how rankings
+    are fused (as in [index])."""
 
     threshold: float = THRESHOLD
     ndcg: str = NDCG_RULES[0]
+    rrf_k: float = IndexConfig().rrf_k
+    vector_weight: float = IndexConfig().vector_weight
 
 
 @dataclass
@@ -84,7 +86,8 @@ def score(
             )
         texts = [chunks.texts[i] for i in places]
         judge = Judge(texts, settings.threshold)
-        for i, orders in rankings(texts, [q.text for q in asked], rankers, hybrid):
+        fusion = (settings.rrf_k, settings.vector_weight)
+        for i, orders in rankings(texts, [q.text for q in asked], rankers, hybrid, *fusion):
             shares = judge.shares(asked[i].facts)
             supports = judge.supports(asked[i].facts)
             for name, order in orders.items():

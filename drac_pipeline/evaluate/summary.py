@@ -52,6 +52,8 @@ def summarize(
         },
         "settings": {
             "threshold": settings.threshold,
+            "rrf_k": settings.rrf_k,
+            "vector_weight": settings.vector_weight,
             "ndcg": settings.ndcg,
             "budget": BUDGET,
             "confidence": CONFIDENCE,
@@ -95,6 +97,12 @@ def question_records(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
                     }
 
 
+def failed_sets(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The sets that failed on documents, each once, also those that are compared on some documents only."""
+    found = {s["name"]: s for c in reversed(summary["comparisons"]) for s in c["sets"] if s["failed"]}
+    return list(found.values())
+
+
 def _comparison(c: Comparison, worst: int, resamples: int, seed: int) -> dict[str, Any]:
     how = {"resamples": resamples, "seed": seed}
     largest = max(np.percentile([len(t) for t in s.texts], _SHOWN_SIZES) for s in c.sets)
@@ -126,7 +134,7 @@ def _difference(c: Comparison, name: str, ranker: str, how: dict[str, int]) -> d
 
 def _set(c: Comparison, s: ChunkSet, most: int, how: dict[str, int]) -> dict[str, Any]:
     organizations = {q.organization for q in c.questions}
-    asked = [i for o in organizations for i in s.places(o)]
+    asked = sorted({i for o in organizations for i in s.places(o)})  # questions without one ask for all
     sizes = np.array([len(s.texts[i]) for i in asked])
     counts, _ = np.histogram(np.minimum(sizes, most), bins=_BINS, range=(0, most))
     rankers = {}

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.export import write_whole
-from drac_pipeline.index.sync import STAGE, current_embedder, is_ready
+from drac_pipeline.index.sync import STAGE, current_embedder, is_ready, with_chunks
 from drac_pipeline.model import as_chunk_table
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE
 from drac_pipeline.store import Home, Manifest
@@ -118,19 +118,15 @@ def _metadata(manifest: Manifest, row: dict[str, Any]) -> dict[str, Any]:
 
 def _documents(home: Home) -> tuple[list[Manifest], list[str], str]:
     """The documents whose chunks have vectors, the keys of the others, and the embedder."""
-    manifests = _having_chunks(home)
+    manifests = with_chunks(home)
     embedder = current_embedder(manifests, home.config)
     ready = [m for m in manifests if is_ready(m, embedder)]
     known = {m.document_key for m in ready}
     return ready, [m.document_key for m in manifests if m.document_key not in known], embedder
 
 
-def _having_chunks(home: Home) -> list[Manifest]:
-    return sorted((m for m in home.store.manifests() if "chunks" in m.stages), key=lambda m: m.document_key)
-
-
 def _chunks(home: Home) -> Iterator[tuple[Manifest, list[dict[str, Any]]]]:
-    for m in _having_chunks(home):
+    for m in with_chunks(home):
         yield m, pq.read_table(home.store.path(m.document_key, "chunks", CHUNKS_FILE, m)).to_pylist()
 
 

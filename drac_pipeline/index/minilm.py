@@ -7,13 +7,13 @@ on two cores this is as fast as batches, which pad short texts to the length of 
 from __future__ import annotations
 
 import multiprocessing
-import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from drac_pipeline import cores
 from drac_pipeline.index.embedder import TooLong, fitting, mean_of_parts, normalized
 from drac_pipeline.index.model_files import MODEL, find_model
 
@@ -98,4 +98,4 @@ class MiniLM:
 
 
 def _usable_cores() -> int:
-    return 1 if multiprocessing.parent_process() else len(os.sched_getaffinity(0))
+    return 1 if multiprocessing.parent_process() else cores.usable()

@@ -13,7 +13,7 @@ from drac_pipeline.index.embedder import Embedder
 from drac_pipeline.index.fusion import fuse
 from drac_pipeline.index.highlight import spans_of_words
 from drac_pipeline.index.open import open_embedder
-from drac_pipeline.index.sync import current_embedder, index_uri
+from drac_pipeline.index.sync import current_embedder, index_uri, with_chunks
 from drac_pipeline.index.table import ChunkTable, ChunkTables, one_of, quoted
 from drac_pipeline.llm.open import STATE_FOLDER
 from drac_pipeline.store import Home, Manifest
@@ -134,8 +134,7 @@ def _table(home: Home, mode: Mode) -> ChunkTable:
     if not names:
         raise ConfigError(f"nothing is indexed yet in {home.path}: take documents in with {fill}")
     if mode == "text":
-        manifests = [m for m in home.store.manifests() if "chunks" in m.stages]
-        wanted = current_embedder(manifests, home.config)
+        wanted = current_embedder(with_chunks(home), home.config)
     else:
         wanted = _embedder(home).name
     table = tables.open(wanted) or (tables.open(next(iter(names))) if mode == "text" else None)
@@ -159,5 +158,7 @@ def _condition(
         parts.append(f"contains(lower(breadcrumb), {quoted(heading.lower())})")
     if page:
         first, last = (page, page) if isinstance(page, int) else page
+        if not 1 <= first <= last < 2**31:
+            raise ConfigError(f"no such pages: {first}-{last}; give a page such as 3, or pages such as 3-5")
         parts.append(f"page_start <= {int(last)} AND page_end >= {int(first)}")
     return " AND ".join(f"({p})" for p in parts)

@@ -87,29 +87,33 @@ class ServiceEmbedder:
         return ModelService(self._settings, self._state, self._run, client=client)
 
     def count_tokens(self, text: str) -> int:
-        """An estimate, to the safe side."""
+        """An estimate for a text to be found, its prefix counted, to the safe side."""
+        return self._count(self._config.document_prefix + text)
+
+    def _count(self, text: str) -> int:
         return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
 
     def embed_documents(self, texts: list[str]) -> np.ndarray:
         """Vectors of texts to be found. Raises ModelUnavailable, BudgetExceeded or EmbeddingRefused."""
-        return self._embed([self._config.document_prefix + t for t in texts], self.too_long)
+        return self._embed(texts, self.too_long, self._config.document_prefix)
 
     def embed_queries(self, texts: list[str]) -> np.ndarray:
         """Vectors of questions; one that is too long is cut."""
-        return self._embed([self._config.query_prefix + t for t in texts], "cut")
+        return self._embed(texts, "cut", self._config.query_prefix)
 
-    def _embed(self, texts: list[str], too_long: TooLong) -> np.ndarray:
+    def _embed(self, texts: list[str], too_long: TooLong, prefix: str) -> np.ndarray:
         parts: list[str] = []
         owners: list[int] = []
         for i, text in enumerate(texts):
-            for part in fitting(text, self.count_tokens, self.max_tokens, too_long):
-                parts.append(part or " ")  # services refuse an empty text
+            for part in fitting(text, lambda t: self._count(prefix + t), self.max_tokens, too_long):
+                parts.append(prefix + part or " ")  # services refuse an empty text
                 owners.append(i)
         if not parts:
             return np.zeros((0, self.dimensions), np.float32)
         size = 1 if self._config.provider == "bedrock" else self._config.texts_per_call
         batches = [parts[i : i + size] for i in range(0, len(parts), size)]
         document = _document.get()
+        _ = self.service  # opened here, once: threads would each open one
 
         def send(batch: list[str]) -> np.ndarray:
             with spent_on(document):  # threads have a context of their own
@@ -117,7 +121,7 @@ class ServiceEmbedder:
 
         with ThreadPoolExecutor(min(self._config.calls_in_parallel, len(batches))) as pool:
             vectors = np.concatenate(list(pool.map(send, batches)))
-        return mean_of_parts(vectors, owners, [self.count_tokens(p) for p in parts], len(texts))
+        return mean_of_parts(vectors, owners, [self._count(p) for p in parts], len(texts))
 
     def _send(self, batch: Sequence[str]) -> np.ndarray:
         from drac_pipeline.llm.ledger import Purpose

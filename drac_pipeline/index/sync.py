@@ -13,7 +13,7 @@ import contextlib
 import fcntl
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,7 +33,7 @@ ROWS_AT_ONCE = 4000
 class IndexState:
     """What the index holds and what it should hold. Keys of documents: `behind` have other chunks than
     their rows say or none, `surplus` have rows and should not, `waiting` have chunks without vectors
-    of this embedder yet."""
+    of this embedder yet. `finished` is false where a sync ended before its rows were indexed by words."""
 
     embedder: str = ""
     documents: int = 0
@@ -41,11 +41,12 @@ class IndexState:
     behind: list[str] = field(default_factory=list)
     surplus: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+    finished: bool = True
 
     @property
     def in_step(self) -> bool:
-        """Whether the index holds the chunks of every document, and no others."""
-        return not (self.behind or self.surplus or self.waiting)
+        """Whether the index holds the chunks of every document, and no others, and finds them by words."""
+        return self.finished and not (self.behind or self.surplus or self.waiting)
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,11 @@ def index_uri(home: Home) -> str:
 
 def index_state(home: Home) -> IndexState:
     """Compare index and chunks, document by document."""
-    manifests = _with_chunks(home)
+    manifests = with_chunks(home)
     embedder = current_embedder(manifests, home.config)
     table = ChunkTables(index_uri(home)).open(embedder) if embedder else None
-    return _compare(manifests, embedder, table.documents() if table else {})
+    state = _compare(manifests, embedder, table.documents() if table else {})
+    return replace(state, finished=table is None or table.finished)
 
 
 def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = None) -> Synced:
@@ -78,14 +80,14 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
     """
     began = time.monotonic()
     with _alone(home):
-        manifests = _with_chunks(home)
+        manifests = with_chunks(home)
         embedder = current_embedder(manifests, home.config)
         tables = ChunkTables(index_uri(home))
         others = set(tables.names()) - {embedder}
         if not embedder:  # no vectors at all: then no rows either
             for name in others if not manifests else ():
                 tables.drop(name)
-            return Synced(IndexState(), seconds=time.monotonic() - began)
+            return Synced(_compare(manifests, "", {}), seconds=time.monotonic() - began)
         dimensions = next(_dimensions(m) for m in manifests if _embedder(m) == embedder)
         table = tables.open_or_create(embedder, dimensions)
         state = _compare(manifests, embedder, table.documents())
@@ -98,7 +100,7 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
             if on_documents:
                 on_documents(done, len(state.behind))
         table.remove(state.surplus)
-        if done or state.surplus:
+        if done or state.surplus or not table.finished:  # one before this may have been killed
             table.finish()
         after = _compare(manifests, embedder, table.documents())
         if not after.waiting:
@@ -122,22 +124,20 @@ def _compare(manifests: list[Manifest], embedder: str, there: dict[str, tuple[st
         if is_ready(m, embedder)
     }
     wanted = {key: rows for key, rows in due.items() if rows[1]}
+    known = {m.document_key for m in manifests}
     return IndexState(
         embedder=embedder,
         documents=len(there),
         chunks=sum(n for _, n in there.values()),
         behind=sorted(k for k, rows in wanted.items() if there.get(k) != rows),
-        surplus=sorted(k for k in there if k not in wanted and not _waits(k, manifests, due)),
+        # of a document whose new vectors are not there yet, the old rows stay until they are
+        surplus=sorted(k for k in there if k not in wanted and (k in due or k not in known)),
         waiting=sorted(m.document_key for m in manifests if m.document_key not in due),
     )
 
 
-def _waits(key: str, manifests: list[Manifest], due: dict[str, tuple[str, int]]) -> bool:
-    """True of a document whose new vectors are not there yet: its old rows stay until they are."""
-    return key not in due and any(m.document_key == key for m in manifests)
-
-
-def _with_chunks(home: Home) -> list[Manifest]:
+def with_chunks(home: Home) -> list[Manifest]:
+    """The documents that have chunks, by key."""
     return sorted((m for m in home.store.manifests() if "chunks" in m.stages), key=lambda m: m.document_key)
 
 

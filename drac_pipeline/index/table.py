@@ -106,6 +106,13 @@ class ChunkTable:
         if keys:
             self._table.delete(one_of("document_key", keys))
 
+    @property
+    def finished(self) -> bool:
+        """Whether the word index has every row."""
+        names = {tuple(i.columns): i.name for i in self._table.list_indices()}
+        found = self._table.index_stats(names[("text",)]) if ("text",) in names else None
+        return found.num_unindexed_rows == 0 if found else not self.count()
+
     def finish(self) -> None:
         """After changes: take new rows into the word index, join small fragments, let old states go."""
         from lancedb.index import BTree

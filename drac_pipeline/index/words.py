@@ -10,7 +10,7 @@ import numpy as np
 
 
 class WordIndex:
-    """BM25 over `texts` (English stop words left out, Lucene's defaults k1 1.5 and b 0.75)."""
+    """BM25 over `texts` (English stop words left out, k1 1.5 and b 0.75)."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         import bm25s
@@ -33,10 +33,3 @@ class WordIndex:
         if not found:
             return np.zeros(self._size, np.float32)
         return np.asarray(self._index.get_scores(found), np.float32)
-
-    def rank(self, question: str, k: int | None = None) -> list[tuple[int, float]]:
-        """Indexes and scores of the texts that share a word with the question, best first, at most
-        `k`. Ties stay in the order of the texts."""
-        scores = self.scores(question)
-        order = np.argsort(-scores, kind="stable")[:k]
-        return [(int(i), float(scores[i])) for i in order if scores[i] > 0]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from drac_pipeline.cli import main
+from drac_pipeline.cli.evaluate import _named
 from drac_pipeline.store import Home
 
 DATA = Path(__file__).parents[2] / "data"
@@ -158,3 +159,25 @@ def main_ends(*arguments: str, code: int = 0) -> int:
         main(list(arguments))
     assert (stop.value.code or 0) == code
     return code
+
+
+def test_a_chunk_set_is_named_by_what_stands_before_the_first_sign(tmp_path):
+    file = tmp_path / "k=5" / "chunks.parquet"
+    file.parent.mkdir()
+    file.write_bytes(b"")
+    assert _named([f"mine={file}"]) == {"mine": file}
+    assert _named([str(file)]) == {"chunks": file}
+
+
+def test_a_benchmark_home_with_other_settings_is_refused(tmp_path, make_pdf, capsys):
+    pdf = tmp_path / "datasets" / "Acme" / "pdf" / "About.pdf"
+    make_pdf(pdf, "<h1>About</h1><p>Acme makes pumps in Kiel.</p>")
+    (tmp_path / "queries.csv").write_text(
+        "Enterprise Name,Query Type,Query,Supporting Facts\n"
+        "Acme,fact,Where are pumps made?,\"['Acme makes pumps in Kiel.']\"\n"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "drac.toml").write_text('[source]\ninclude = ["*/md/*.md"]\n')
+    main_ends("benchmark", str(tmp_path), "--home", str(home), code=2)
+    assert "use another --home" in " ".join(capsys.readouterr().err.split())

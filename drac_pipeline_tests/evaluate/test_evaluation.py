@@ -147,3 +147,15 @@ def test_chunk_sets_from_files(tmp_path):
     for name, told in (("bad.parquet", "not readable as Parquet"), ("none.parquet", "no such file")):
         with pytest.raises(ConfigError, match=told):
             read_chunk_set(tmp_path / name)
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path):
+    """Other characters that end a line for Python may stand in a text, and exports write them as they are."""
+    path = tmp_path / "mine.jsonl"
+    odd = f"{A}\u2028and\u0085more"
+    lines = [json.dumps({"document_key": k, "text": odd}, ensure_ascii=False) for k in ("a", "b")]
+    path.write_bytes(b"\xef\xbb\xbf" + "\n".join(lines).encode())
+    assert read_chunk_set(path).texts == [odd, odd]
+    path.write_bytes('{"document_key": "a", "text": "café"}'.encode("latin-1"))
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        read_chunk_set(path)

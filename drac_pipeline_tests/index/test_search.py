@@ -120,3 +120,9 @@ def test_the_command_shows_hits_and_writes_json(indexed: Home):
     wrong = drac("search", "pump", "--page", "two", "--home", str(indexed.path))
     assert wrong.returncode == 2
     assert "give a page such as 3" in wrong.stderr
+
+
+@pytest.mark.parametrize("page", [0, (5, 3), 99_999_999_999])
+def test_pages_that_cannot_be_are_said(indexed, page):
+    with pytest.raises(ConfigError, match="no such pages"):
+        search(indexed, "pump", page=page)

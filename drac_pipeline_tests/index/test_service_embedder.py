@@ -125,6 +125,20 @@ def test_prefixes_are_part_of_what_is_embedded_and_of_the_name(make):
         assert plain.name != marked.name
 
 
+def test_a_prefix_counts_and_every_part_has_it(make, monkeypatch):
+    long = "Pump the water from the lower tank."  # 12 tokens by estimate, with its prefix 18
+    with double() as server:
+        embedder = make(server, "openai", dimensions=64, document_prefix="search_document: ", max_tokens=15)
+        assert embedder._count(long) <= embedder.max_tokens < embedder.count_tokens(long)
+        asked: list[str] = []
+        send = embedder._send
+        monkeypatch.setattr(embedder, "_send", lambda batch: asked.extend(batch) or send(batch))
+        embedder.embed_documents([long])
+        assert len(asked) > 1 and all(t.startswith("search_document: ") for t in asked)
+        assert " ".join(t.removeprefix("search_document: ").strip() for t in asked) == long
+        assert max(map(embedder._count, asked)) <= embedder.max_tokens
+
+
 def test_chunks_are_embedded_by_a_service_paid_once_and_searched(embedded):
     with double() as server:
         config = DracConfig(embed=settings(server, "bedrock", dimensions=256))

@@ -10,8 +10,9 @@ import pytest
 
 from drac_pipeline.config import DracConfig, EmbedConfig
 from drac_pipeline.index import sync as sync_module
+from drac_pipeline.index.search import search
 from drac_pipeline.index.sync import STAGE, IndexState, index_state, index_uri, sync_index
-from drac_pipeline.index.table import ChunkTables, one_of, row_schema
+from drac_pipeline.index.table import ChunkTable, ChunkTables, one_of, row_schema
 from drac_pipeline.pipeline import find_work, process_document
 from drac_pipeline.pipeline.removal import retire
 from drac_pipeline.pipeline.stages import EMBEDDINGS_FILE
@@ -90,6 +91,32 @@ def test_what_a_killed_sync_left_is_done_by_the_next(embedded, monkeypatch):
     assert (state.documents, state.behind) == (1, KEYS[1:])
     assert sync_index(embedded).written == 2
     assert index_state(embedded).in_step
+
+
+def test_a_sync_killed_before_its_words_were_indexed_is_made_good_by_the_next(embedded, monkeypatch):
+    def die(_self: ChunkTable) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ChunkTable, "finish", die)
+        with pytest.raises(KeyboardInterrupt):
+            sync_index(embedded)
+    state = index_state(embedded)
+    assert state.behind == [] and not state.finished and not state.in_step
+    done = sync_index(embedded)
+    assert (done.written, done.state.in_step) == (0, True)
+    assert index_state(embedded).in_step
+    found = search(embedded, "leaking", mode="text")  # found by its stem, which the index alone knows
+    assert [h.document_key for h in found] == ["notes/site visit.pdf"]
+
+
+def test_chunks_without_any_vectors_are_not_in_step(tmp_path, corpus):
+    home = Home(tmp_path / "home")
+    stages = ["normalized_pdf", "page_images", "markdown", "elements", "chunk_plan", "chunks"]
+    for work in find_work(home, corpus, home.config).work:
+        assert process_document(home.store, work.key, home.config, stages).failure is None
+    done = sync_index(home)
+    assert not done.state.in_step and done.state.waiting == KEYS == index_state(home).waiting
 
 
 def test_rows_that_somebody_changed_are_found_and_made_right(indexed):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from drac_pipeline.errors import ConfigError, ConversionFailed
-from drac_pipeline.evaluate.chunk_set import read_chunk_set
+from drac_pipeline.evaluate.chunk_set import read_chunk_set, read_lines
 from drac_pipeline.evaluate.chunkers.protocol import Chunker, NotApplicable, Piece
 from drac_pipeline.evaluate.corpus import CorpusDocument, plain_stem
 
@@ -113,12 +113,13 @@ def _references(path: str) -> dict[str, dict[str, list[str]]]:
 
 def _records(file: Path) -> list[tuple[str, list[str]]]:
     """Name and texts of each record of a JSON array or of JSON lines."""
-    raw = file.read_text(encoding="utf-8")
+    lines = read_lines(file)
+    raw = "\n".join(lines)
     try:
         found: list[Any] = (
             json.loads(raw)
             if raw.lstrip().startswith("[")
-            else [json.loads(line) for line in raw.splitlines() if line.strip()]
+            else [json.loads(line) for line in lines if line.strip()]
         )
     except ValueError as e:
         raise ConfigError(f"{file}: not valid JSON: {e}") from e

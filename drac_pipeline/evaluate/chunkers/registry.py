@@ -17,6 +17,7 @@ from drac_pipeline.evaluate.chunkers.web import Wrac
 from drac_pipeline.evaluate.chunkers.windows import Fixed, Recursive
 from drac_pipeline.evaluate.corpus import CorpusDocument
 from drac_pipeline.llm.protocol import BudgetExceeded, ModelUnavailable
+from drac_pipeline.store import ArtifactMissing
 
 CHUNKERS: dict[str, type[Chunker]] = {c.kind: c for c in (Drac, Fixed, Recursive, Headings, Wrac, Agentic)}
 
@@ -74,7 +75,9 @@ def chunk_corpus(
             if isinstance(made, NotApplicable):
                 out.skipped[document.key] = _told(made)
             elif isinstance(made, DracError):
-                out.failed[document.key] = document.failure or _told(made)
+                # what a stage left unmade, its failure explains best; any other cause is the rival's own
+                stage = document.failure if isinstance(made, ArtifactMissing) else ""
+                out.failed[document.key] = stage or _told(made)
             else:
                 for piece in made:
                     out.add(document.key, document.organization, piece.text, piece.breadcrumb)

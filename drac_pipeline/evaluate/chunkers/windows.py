@@ -36,7 +36,10 @@ class _OverText(Chunker):
     def _source(self, document: CorpusDocument) -> str:
         text = document.pdf_text if self.text == "pdf" else PAGE_COMMENT.sub("", document.markdown)
         if not text.strip():
-            raise ConversionFailed("PyMuPDF finds no text in its PDF (a scan?)")
+            pdf = self.text == "pdf"
+            raise ConversionFailed(
+                "PyMuPDF finds no text in its PDF (a scan?)" if pdf else "its Markdown has no text"
+            )
         return text
 
 

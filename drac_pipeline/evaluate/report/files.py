@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from drac_pipeline.evaluate.report.page import render_page
+from drac_pipeline.export import write_atomically
 
 PAGE_FILE = "report.html"
 SUMMARY_FILE = "evaluation.json"
@@ -22,21 +21,7 @@ def write_report(folder: Path, summary: dict[str, Any], records: Iterable[dict[s
     folder.mkdir(parents=True, exist_ok=True)
     lines = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records)
     page = render_page(summary)
-    _replace(folder / QUESTIONS_FILE, lines)
-    _replace(folder / SUMMARY_FILE, json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
-    _replace(folder / PAGE_FILE, page)
+    write_atomically(folder / QUESTIONS_FILE, lines.encode())
+    write_atomically(folder / SUMMARY_FILE, f"{json.dumps(summary, ensure_ascii=False, indent=1)}\n".encode())
+    write_atomically(folder / PAGE_FILE, page.encode())
     return folder / PAGE_FILE
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as f:
-            f.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # a temporary file is private
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -156,7 +156,7 @@ def _condition(
         parts.append(one_of("document_key", keys))
     for heading in filter(None, (" ".join(p.split()) for p in under.split(">"))):
         parts.append(f"contains(lower(breadcrumb), {quoted(heading.lower())})")
-    if page:
+    if page is not None:
         first, last = (page, page) if isinstance(page, int) else page
         if not 1 <= first <= last < 2**31:
             raise ConfigError(f"no such pages: {first}-{last}; give a page such as 3, or pages such as 3-5")

@@ -172,10 +172,9 @@ def test_a_chunk_set_is_named_by_what_stands_before_the_first_sign(tmp_path):
 def test_a_benchmark_home_with_other_settings_is_refused(tmp_path, make_pdf, capsys):
     pdf = tmp_path / "datasets" / "Acme" / "pdf" / "About.pdf"
     make_pdf(pdf, "<h1>About</h1><p>Acme makes pumps in Kiel.</p>")
-    (tmp_path / "queries.csv").write_text(
-        "Enterprise Name,Query Type,Query,Supporting Facts\n"
-        "Acme,fact,Where are pumps made?,\"['Acme makes pumps in Kiel.']\"\n"
-    )
+    fact = json.dumps([{"filename": "About.md", "text": "Acme makes pumps in Kiel."}]).replace('"', '""')
+    rows = ["Enterprise Name,Query Type,Query,Supporting Facts", f'Acme,Where,Where are pumps made?,"{fact}"']
+    (tmp_path / "queries.csv").write_text("\n".join(rows) + "\n")
     home = tmp_path / "home"
     home.mkdir()
     (home / "drac.toml").write_text('[source]\ninclude = ["*/md/*.md"]\n')

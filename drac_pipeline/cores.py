@@ -51,7 +51,7 @@ def at_work(where: Path) -> Iterator[None]:
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         held = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(held, fcntl.LOCK_EX)  # at most for the moment in which somebody counts
     except OSError:
         pass
     try:

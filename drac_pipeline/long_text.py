@@ -4,7 +4,7 @@ A planner moves whole elements, so the longest element bounds how small a chunk 
 over the limit are cut into parts of about equal length; a part ends where a sentence ends,
 else at a semicolon, comma or colon, else between words, and within a word only where a text
 has nothing else. The white space at a cut belongs to neither part: joined by it, the parts
-are the text.
+are the text. In code only line ends go, for what a line begins with has a meaning.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def cut_long(text: str, *, by_line: bool = False, limit: int = MAX_ELEMENT_CHARS
         end = _best_end(text, start, even, limit, kinds)
         out.append((start, end))
         start = end
-        while start < stop and text[start].isspace():
+        while start < stop and (text[start] in "\r\n" if by_line else text[start].isspace()):
             start += 1
     if start < stop:
         out.append((start, stop))

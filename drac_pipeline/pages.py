@@ -47,7 +47,7 @@ class Crew:
     most           pages at once; 0: as many as cores are free
     memory_bytes   what this process and its helpers may take together
     hired, left    called with a helper's process id when it starts and when it has ended
-    progress       called with pages done and all pages, after each page of this process
+    progress       called with pages done and all pages, after each page and while helpers are waited for
     where          the folder of `cores`
     """
 
@@ -175,7 +175,10 @@ class _Spread(Generic[R]):
         n: int | None = None
         try:
             while self.crew.most or cores.count(self.crew.where) <= cores.usable():
-                n = self.todo.popleft()
+                try:
+                    n = self.todo.popleft()
+                except IndexError:  # no page is left
+                    break
                 helper.talk.send(n)
                 done, result = helper.talk.recv()
                 if done:
@@ -183,13 +186,12 @@ class _Spread(Generic[R]):
                 else:
                     self.back.append(n)
                 n = None
-        except IndexError:
-            pass  # no page is left
-        except (EOFError, OSError) as e:
+        except Exception as e:  # it died, or what it sent cannot be read: no page may be lost by it
             if n is not None:
-                log.warning("a helper died at page %d (%s): the page is done without it", n + 1, e)
-                self.back.append(n)
+                log.warning("a helper failed at page %d (%r): the page is done without it", n + 1, e)
         finally:
+            if n is not None:
+                self.back.append(n)
             helper.talk.close()  # which ends it
 
     def end(self) -> None:

@@ -36,7 +36,6 @@ _ITEM = re.compile(r"([ \t]*)([-*+]|(\d{1,9})[.)])(?:[ \t]+(.*)|$)")
 _QUOTE = re.compile(r"[ \t]{0,3}>")
 _COMMENT = re.compile(r"<!--[ \t]*(?:page[ \t]+(\d+)[ \t]*|drac:(?:(?!<!--)[^\r\n])*?)-->", re.IGNORECASE)
 _ERROR = re.compile(r"<!--[ \t]*drac:error\b(?:\s+pages=\"?(\d+)(?:-(\d+))?)?", re.IGNORECASE)
-_PAGE = re.compile(r"[ \t]*<!--[ \t]*page[ \t]+(\d+)[ \t]*-->", re.IGNORECASE)
 
 _NESTED_COLUMNS = 2  # an item this much further in than the one above is its child
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 import threading
 from pathlib import Path
+
+import pytest
 
 from drac_pipeline import cores
 
@@ -50,3 +53,26 @@ def test_a_killed_process_leaves_its_place(tmp_path: Path):
         other.kill()
     with cores.a_place(tmp_path, 1):
         assert cores.count(tmp_path) == 0  # places are no processes at work
+
+
+def test_who_is_at_work_counts_however_often_it_is_counted(tmp_path: Path):
+    """A look takes each lock for a moment, in which no one may fail to take theirs."""
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            cores.count(tmp_path)
+
+    lookers = [threading.Thread(target=look) for _ in range(3)]
+    for thread in lookers:
+        thread.start()
+    try:
+        for _ in range(300):
+            with cores.at_work(tmp_path):
+                (file,) = tmp_path.iterdir()
+                with file.open("r+") as f, pytest.raises(BlockingIOError):
+                    fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        stop.set()
+        for thread in lookers:
+            thread.join()

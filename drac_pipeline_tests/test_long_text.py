@@ -79,3 +79,10 @@ def test_nothing_but_white_space_is_between_parts(text, limit, by_line):
         assert text[start:end].strip() == text[start:end]
         at = end
     assert at == len(text)
+
+
+def test_code_keeps_what_its_lines_begin_with():
+    text = "\n".join(f"{'    ' if k else ''}key_{k}: value {k}" for k in range(80))
+    found = parts(text, by_line=True)
+    assert len(found) > 2 and "\n".join(found) == text
+    assert all(p.startswith("    ") for p in found[1:])

@@ -142,3 +142,32 @@ def test_scans_and_images_are_the_same_whatever_the_parallelism(tmp_path):
     assert results[0] == results[1]
     assert images[0] == images[1]
     assert len(images[0]) == 4
+
+
+class Unreadable:
+    """Pickles, and cannot be read again."""
+
+    def __reduce__(self):
+        return _refuse, ()
+
+
+def _refuse() -> None:
+    raise MemoryError("no room for a result")
+
+
+def sealed(main: int) -> Callable[[int], object]:
+    """Results of helpers cannot be unpickled."""
+
+    def read(n: int) -> object:
+        time.sleep(0.05)
+        return n * n if os.getpid() == main else Unreadable()
+
+    return read
+
+
+def test_a_result_that_cannot_be_read_costs_no_page():
+    me = os.getpid()
+    hired: list[int] = []
+    with helped_by(Crew(2, ROOM, hired=hired.append)):
+        assert map_pages(sealed, (me,), range(60), sealed(me)) == [n * n for n in range(60)]
+    assert hired

@@ -29,7 +29,6 @@ _VALUE = re.compile(r"(?:[^\W\d_]{1,8}[-/])?[^\W_]*\d(?:\w|[.,:/\-–](?=\w))*")
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _TAG = re.compile(r"(?<!\\)</?[a-zA-Z][^>\n]*>")
-_ITEM_NUMBER = re.compile(r"^\s*\(?[\w.]{1,6}[.)]\s", re.M)
 _HYPHEN = re.compile(r"([^\W\d_]+)[-\u2010\u00ad]\s*\n\s*([^\W\d_]+)")
 
 

@@ -21,7 +21,6 @@ _IMAGE = re.compile(r"(?<!\\)!\[[^\]\n]*\](?:\([^)\n]*\)|\[[^\]\n]*\])")
 _IMAGE_TAG = re.compile(r"</?img\b[^>]*>|<(picture|figure)\b[^>]*>|</(picture|figure)>", re.I)
 _IMAGE_TARGET = re.compile(r"^ {0,3}\[[^\]\n]+\]:\s*\S+\.(?:png|jpe?g|gif|svg|webp|tiff?|bmp)\b.*$", re.I)
 _TABLE_OPEN = re.compile(r"(?<!\\)<table\b", re.I)
-_TABLE_CLOSE = re.compile(r"</table\s*>", re.I)
 _DELIMITER = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _PIPE_ROW = re.compile(r"^\s*\|.*\|\s*$")
 

@@ -18,7 +18,7 @@ the text of a row that titles the rows below it ("Actual — Year: 2001; …").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _CLOSED = (".", "!", "?", "。", "!", "?", "؟", "…")
 
@@ -33,14 +33,21 @@ def label_of(path: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
-def unsaid(header: Sequence[Sequence[str]], sentences: Sequence[str]) -> str:
-    """The header texts that no row's sentence holds, as their columns have no value in any row; ""
-    where all are said. They are content all the same: what a form asks for, what a list leaves open."""
-    lost = []
-    for text in dict.fromkeys(label_of([h]) for path in header for h in path):
-        if text and not any(text in s for s in sentences):
-            lost.append(text)
-    return "; ".join(lost)
+def unsaid(
+    header: Sequence[Sequence[str]], rows: Iterable[tuple[Sequence[Sequence[str]], Sequence[str]]]
+) -> str:
+    """The header texts that no row's sentence holds, as their columns have no value in any of `rows`
+    (header paths and cells of each); "" where all are said. They are content all the same: what a form
+    asks for, what a list leaves open."""
+    said = {
+        label_of([h])
+        for paths, cells in rows
+        for path, cell in zip(paths, cells, strict=False)
+        if cell.strip()
+        for h in path
+    }
+    texts = dict.fromkeys(label_of([h]) for path in header for h in path)
+    return "; ".join(t for t in texts if t and t not in said)
 
 
 def row_sentence(header: Sequence[Sequence[str]], cells: Sequence[str], section: str = "") -> str:

@@ -429,7 +429,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "markdown",
         ("normalized_pdf", "page_images"),
-        18,
+        19,
         lambda c: (c.convert, c.model.for_conversion()) if c.converts_by_model else (c.convert,),
         _markdown,
         "Retrieval-oriented Markdown: text verbatim, a sentence for each table row, headings explicit.",
@@ -438,7 +438,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "elements",
         ("markdown",),
-        3,
+        4,
         lambda _: (),
         _elements,
         "ID-addressed elements (h1…, p1…) with level, page, boxes and ancestor headings.",

@@ -25,11 +25,11 @@ _PHRASES = [
         "share links",
         [
             rf"(?:share|tweet|pin|post|teilen|partager|compartir)(?: (?:this|it|on|via|auf|sur|en|per|with|by"
-            rf"|page|article|post|story|diese|seite|artikel|cette|cet|esta|and|und|et|y|{_SITES}))*",
+            rf"|page|article|post|story|diese|seite|artikel|cette|cet|esta|and|und|et|y|{_SITES}))+",
             rf"(?:follow|find) us(?: (?:on|and|{_SITES}))*",
             rf"{_SITES}(?: (?:and |und |et |y )?{_SITES})+",
             r"(?:copy|copied) link|copy link to clipboard|link kopieren",
-            r"(?:print|drucken|imprimer|imprimir)(?: (?:this|page|article|diese|seite|cette|esta|página))*",
+            r"(?:print|drucken|imprimer|imprimir)(?: (?:this|page|article|diese|seite|cette|esta|página))+",
         ],
     ),
     (
@@ -74,8 +74,10 @@ _KINDS = {ElementKind.PARAGRAPH, ElementKind.LIST_ITEM}
 
 
 def may_be_left_out(element: Element) -> bool:
-    """Whether an element is of a kind and size that boilerplate has. Rows, code and quotes never are."""
-    return element.kind in _KINDS and len(_words(element.text)) <= MOST_CHARS
+    """Whether an element is of a kind and size that boilerplate has. Rows, code, quotes and the steps of
+    a numbered list never are."""
+    step = re.match(r"\s*\(?\d+[.)]\s", element.text)
+    return element.kind in _KINDS and not step and len(_words(element.text)) <= MOST_CHARS
 
 
 def find_boilerplate(elements: Sequence[Element]) -> list[LeftOut]:

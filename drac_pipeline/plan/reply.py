@@ -51,7 +51,8 @@ def read_plan(text: str, n: int, may_go: Collection[int] | None = None) -> Plan:
         lines = []
         for line in text.splitlines():
             chunks, bar, rest = line.partition("|")
-            if bar and (found := _barred_out(rest)) is not None:
+            # numbers alone are chunks, whatever stands between them: what is left out has its reason
+            if bar and not _RANGES.fullmatch(line.strip()) and (found := _barred_out(rest)) is not None:
                 line, out = chunks, {**out, **found}
             lines.append(line)
         groups = _ranges("\n".join(lines), n)

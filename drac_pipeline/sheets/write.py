@@ -76,8 +76,9 @@ class SheetWriter:
             header=table.header,
         )
         headers = [table.header if r.header is None else r.header for r in table.rows]
-        said = [row_sentence(h, _once(r), r.section) for h, r in zip(headers, table.rows, strict=True)]
-        self._paragraph(unsaid(table.header, said), data.origin)
+        once = [_once(r) for r in table.rows]
+        said = [row_sentence(h, c, r.section) for h, c, r in zip(headers, once, table.rows, strict=True)]
+        self._paragraph(unsaid(table.header, zip(headers, once, strict=True)), data.origin)
         for row, sentence in zip(table.rows, said, strict=True):
             if not sentence:
                 continue

@@ -103,6 +103,7 @@ def _compose(table: TableText, rows: list[Row], grid: list[list[Cell | None]]) -
     table.header = header
     keyed = not any(header) and guess_keys(grid[head:])
     section = ""
+    said: list[tuple[Sequence[Sequence[str]], Sequence[str]]] = []
     for r in range(head, len(grid)):
         row = grid[r]
         inner = _inner(row, grid[r - 1] if r > head else None)
@@ -118,12 +119,13 @@ def _compose(table: TableText, rows: list[Row], grid: list[list[Cell | None]]) -
         cells = [cell.text if cell else "" for cell in row]
         labels, values = _labelled(row, header, keyed)
         sentence = row_sentence(labels, values, section)
+        said.append((header, cells))  # a value over several columns says them all
         subject = next((c.text for _, _, c in cells_of(row) if c.text and not c.tables), "")
         if inner and len(subject) <= _SECTION_CHARS:
             _name_subject(inner, subject)
         if sentence or inner:
             table.rows.append(TableRowText(cells, sentence, inner))
-    if table.rows and (open_columns := unsaid(table.header, [r.sentence for r in table.rows])):
+    if table.rows and (open_columns := unsaid(table.header, said)):
         table.rows.insert(0, TableRowText([], open_columns + "."))
     if not table.rows and (texts := ["; ".join(label_of(p) for p in header if p)]):
         # a header and nothing else: its texts are content

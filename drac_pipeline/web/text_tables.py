@@ -121,7 +121,8 @@ def _barred(lines: list[str], end: int) -> tuple[int, int, TableText] | None:
 
 def _table(head: list[list[str]], rows: list[list[str]]) -> TableText:
     header = [[t for t in column if t] for column in zip(*head, strict=True)] if head else []
-    made = [TableRowText(r, row_sentence(header, r)) for r in rows if any(r)]
-    if made and (open_columns := unsaid(header, [r.sentence for r in made])):
+    rows = [r for r in rows if any(r)]
+    made = [TableRowText(r, row_sentence(header, r)) for r in rows]
+    if made and (open_columns := unsaid(header, [(header, r) for r in rows])):
         made.insert(0, TableRowText([], open_columns + "."))
     return TableText(header, rows=made)

@@ -69,3 +69,19 @@ def test_invisible_text_is_suspected() -> None:
 def test_a_page_without_characters_has_nothing_to_suspect() -> None:
     with pymupdf.open():
         assert judge_text(PageText(page=1, width=595, height=842, segments=[])).suspect == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Semua orang dilahirkan merdeka dan mempunyai martabat dan hak yang sama. Mereka dikaruniai akal dan"
+        " hati nurani dan hendaknya bergaul satu sama lain dalam semangat persaudaraan.",
+        "Watu wote wamezaliwa huru, hadhi na haki zao ni sawa. Wote wamejaliwa akili na dhamiri, hivyo yapasa"
+        " watendeane kindugu. Kila mtu anastahili kuwa na haki zote na uhuru wote.",
+        "Ang lahat ng tao ay isinilang na malaya at pantay sa karangalan at mga karapatan. Sila ay"
+        " pinagkalooban ng katwiran at budhi at dapat magpalagayan ang isa't isa sa diwa ng pagkakapatiran.",
+    ],
+    ids=["Indonesian", "Swahili", "Tagalog"],
+)
+def test_other_languages_in_latin_script_are_not_suspected(text: str) -> None:
+    assert judge_text(page(text)).suspect == ""

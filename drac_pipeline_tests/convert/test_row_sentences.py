@@ -1,4 +1,4 @@
-from drac_pipeline.convert.row_sentences import row_sentence
+from drac_pipeline.convert.row_sentences import row_sentence, unsaid
 
 
 def test_each_value_follows_its_header_path():
@@ -20,3 +20,10 @@ def test_a_table_without_header_gives_its_values():
 def test_section_and_closed_sentence():
     assert row_sentence([["Year"]], ["It ends here!"], "Actual:") == "Actual — Year: It ends here!"
     assert row_sentence([["Year"]], ["", " "]) == ""
+
+
+def test_a_header_is_said_where_its_column_has_a_value_and_not_where_another_holds_its_words() -> None:
+    header = [["Name"], ["Signature"], ["Plan", "Notes"]]
+    assert unsaid(header, [(header, ["Signature Ltd", "", "x"])]) == "Signature"
+    assert unsaid([["No"], ["Notes"]], [([["No"], ["Notes"]], ["", "none"])]) == "No"
+    assert unsaid(header, [(header, ["a", "", ""]), (header, ["", "b", "c"])]) == ""

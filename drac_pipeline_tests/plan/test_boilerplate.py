@@ -65,6 +65,9 @@ def test_lines_of_the_site_go_with_their_heading_and_the_page_stays():
         "Print the label in A5.",
         "Follow us to the assembly point.",
         "Subscribe to the newsletter of the safety board at least once a year.",
+        "- GET\n- POST\n- PUT",
+        "1. Open the file\n2. Print\n3. Share this page",
+        "Share",
     ],
 )
 def test_a_sentence_that_says_something_stays(line: str):

@@ -76,3 +76,10 @@ def test_a_plan_holds_everything_once_whatever_was_written(text: str, n: int):
         return
     assert [i for g in plan.groups for i in g] == list(range(1, n + 1))
     assert all(plan.groups)
+
+
+def test_numbers_alone_are_chunks_whatever_stands_between_them():
+    """A bar may separate chunks, too: what is left out of a web page is what has a reason."""
+    assert read_plan("1-4 | 5 | 6-11", 11).groups == [[1, 2, 3, 4], [5], [6, 7, 8, 9, 10, 11]]
+    plan = read_plan("1-9 | 10, 11", 11, {10, 11})
+    assert plan.left_out == {} and {i for g in plan.groups for i in g} == set(range(1, 12))

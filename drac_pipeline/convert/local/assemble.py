@@ -10,6 +10,13 @@ from drac_pipeline.convert.local.grid import column_ranges, refine
 from drac_pipeline.convert.local.headings import outline_rows
 from drac_pipeline.convert.local.tables import _squeeze, lines_of
 
+# words that no paragraph ends with
+_NEVER_LAST = re.compile(
+    "a|an|and|as|at|by|for|from|in|into|of|on|or|than|that|the|their|this|to|via|was|were|which|with|am|auf|aus"
+    "|bei|das|dem|den|der|des|die|ein|eine|einem|einer|für|im|ist|mit|oder|und|vom|von|zu|zum|zur|au|aux|avec"
+    "|ce|de|du|en|et|la|le|les|ou|par|pour|sur|un|une|al|con|da|del|dei|della|di|e|el|i|il|lo|los|las|o|para"
+    "|por|que|y"
+)
 NOTE = re.compile(r"(?:\d{1,3}|[*†‡§]+|[a-z])\s?\S")
 
 
@@ -138,8 +145,8 @@ def _goes_on(last: Block, b: Block) -> bool:
         return False
     if first[:1].islower():
         return True
-    if re.search(r"\b[a-zà-ÿ]{1,4}$", text) and last.kind == "paragraph" and not b.bold:
-        return True  # `from the first in / Poland.`
+    if last.kind == "paragraph" and not b.bold and _NEVER_LAST.fullmatch(text.rpartition(" ")[2]):
+        return True  # a name goes on, with its capital letter
     # no stop, and the line ran to its edge
     return (
         end.x1 > 0.9 * max(r.x1 for r in last.rows) and len(last.rows) > 1 and not first[:1].isupper()

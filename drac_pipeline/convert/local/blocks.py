@@ -29,7 +29,6 @@ class Block:
     level: int = 0
     drafts: list[Draft] = field(default_factory=list)
     column: tuple[float, float] = (0.0, 0.0)
-    last_in_flow: bool = False
 
     @property
     def x0(self) -> float:

@@ -46,7 +46,7 @@ def drop_contents(blocks: list[Block]) -> tuple[list[Block], list[Dropped]]:
         before = b
     close()
     out = {id(b) for b in gone}
-    dropped = [Dropped(page=b.page, text=r.text, reason="table of contents") for b in gone for r in b.rows]
+    dropped = [Dropped(page=r.page, text=r.text, reason="table of contents") for b in gone for r in b.rows]
     return [b for b in blocks if id(b) not in out], dropped
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from drac_pipeline.convert.local.text_layer import MARK, Segment, Word
 
 BULLETS = "•●○◦▪▫■□‣⁃∙·–—-*➢➤✓✔❖◆◇►▶o\uf0b7\uf0a7\uf0d8\uf0fc\uf076"
-BULLET_RE = re.compile(rf"[{re.escape(BULLETS)}]")
 NUMBER_RE = re.compile(
     r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[a-zA-Z]|[ivxIVX]{1,6})[.)]|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\)"
 )
@@ -171,11 +170,6 @@ def visual_rows(segments: Iterable[Segment]) -> list[Row]:
 
 def _overlap(row: list[Segment], s: Segment) -> bool:
     return any(min(x.x1, s.x1) - max(x.x0, s.x0) > 1 for x in row)
-
-
-def is_marker(text: str) -> bool:
-    """True for a bullet or an item number standing alone."""
-    return (len(text) == 1 and text in BULLETS) or bool(NUMBER_RE.fullmatch(text))
 
 
 def readable(text: str) -> str:

@@ -72,18 +72,6 @@ class Table:
     titles: set[int] = field(default_factory=set)  # rows that title the rows below them
     caption: str = ""
 
-    def unsaid(self) -> list[str]:
-        """Header texts that no row's sentence holds: their columns are empty."""
-        said = {
-            h
-            for k, cells in enumerate(self.rows)
-            if k not in self.titles
-            for c, cell in enumerate(cells)
-            if cell
-            for h in self.header[c]
-        }
-        return list(dict.fromkeys(h for path in self.header for h in path if h and h not in said))
-
 
 def lines_of(rows: list[Row], columns: list[tuple[float, float]]) -> list[Line]:
     """Each row's segments put into columns."""

@@ -19,7 +19,7 @@ from drac_pipeline.model.box import Box
 from drac_pipeline.mupdf import pymupdf
 
 TEXT_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
-BOLD, ITALIC, MONO, SUPER = 16, 2, 8, 1
+BOLD, ITALIC = 16, 2
 VISIBLE = 16 | 32  # char_flags: filled, stroked
 UNKNOWN = "\uffff\ufffd"
 MARK = "\uffff"  # a glyph without text: it shows that a cell is filled, but says nothing
@@ -104,7 +104,6 @@ class PageText:
     n_chars: int = 0
     n_unknown: int = 0
     n_hidden: int = 0
-    image_area: float = 0.0
 
     def to_display(self, x0: float, y0: float, x1: float, y1: float) -> Box:
         """The rectangle on the page as displayed, clipped to it."""

@@ -11,7 +11,7 @@ from drac_pipeline.convert.local.rows import LEADER_RE, readable
 from drac_pipeline.convert.local.tables import Table, read_table
 from drac_pipeline.convert.local.text_layer import PageText, Segment
 from drac_pipeline.convert.markers import format_page_comment
-from drac_pipeline.convert.row_sentences import row_sentence
+from drac_pipeline.convert.row_sentences import row_sentence, unsaid
 from drac_pipeline.model.box import Box
 from drac_pipeline.model.conversion import BlockSpan, TableData, TableRow
 
@@ -121,10 +121,9 @@ class Writer:
             text = "; ".join(" ".join(p) for p in table.header if p)
             self.block(text, "paragraph", boxes_of(table.header_segments))
             return
-        unsaid = table.unsaid()
-        if unsaid:
-            # columns without a value in any row: what they are called is still content
-            self.block(_guard("; ".join(unsaid)), "paragraph", boxes_of(table.header_segments))
+        rows = [(table.header, cells) for k, cells in enumerate(table.rows) if k not in table.titles]
+        if open_columns := unsaid(table.header, rows):
+            self.block(_guard(open_columns), "paragraph", boxes_of(table.header_segments))
         n = 0
         for k, (cells, record, section) in enumerate(
             zip(table.rows, table.records, table.sections, strict=True)

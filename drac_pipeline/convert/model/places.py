@@ -17,6 +17,7 @@ from drac_pipeline.convert.local.document import open_pdf
 from drac_pipeline.convert.local.text_layer import read_page
 from drac_pipeline.convert.model.carry import row_items
 from drac_pipeline.model import BlockSpan, Box, Converted
+from drac_pipeline.mupdf import pymupdf
 
 _TOKEN = re.compile(r"[^\W_]+")
 _ANCHORS = 4  # words of a block, the rarest of the page, that its place is looked for by
@@ -84,9 +85,9 @@ def find_places(
     return sorted(known.values(), key=lambda s: (s.start, s.end))
 
 
-def _printed(document: object, number: int) -> list[_Line]:
+def _printed(document: pymupdf.Document, number: int) -> list[_Line]:
     try:
-        text = read_page(document.load_page(number - 1), number)  # type: ignore[attr-defined]
+        text = read_page(document.load_page(number - 1), number)
     except Exception:  # a page that cannot be read has no lines
         return []
     return [
@@ -131,8 +132,8 @@ def _boxes(page: _Page, words: list[str]) -> list[Box]:
 
 
 def _together(page: _Page, words: list[str]) -> list[int]:
-    """Where the most of the words stand close together, each place once; those used before only if
-    there are no others."""
+    """Where the most of the words stand close together, each place once; those used before are
+    passed over."""
     wanted = Counter(words)
     rare = sorted(
         (w for w in wanted if w in page.places), key=lambda w: (len(page.places[w]), words.index(w))

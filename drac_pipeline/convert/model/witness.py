@@ -61,7 +61,7 @@ def say_doubt(page: PageReport, doubt: Doubt | None, *, scan: bool) -> None:
     page.reason += (
         f"; OCR (its own confidence {doubt.sure:.2f}) read {agreed} of the page's {doubt.values} numbers too"
     )
-    if doubt.values:
-        page.confidence = round(agreed / doubt.values, 3)
+    # a page without a number is one that nothing was compared on
+    page.confidence = round(agreed / doubt.values, 3) if doubt.values else _UNWITNESSED
     if doubt.said():
         page.warnings.append(doubt.said())

@@ -39,7 +39,7 @@ HomeOption = Annotated[
 def existing_home(path: Path) -> Home:
     """The home at `path`. Raises ConfigError where nothing was ever ingested into it."""
     home = Home(path)
-    if not (home.store.root / "documents").is_dir():
+    if not home.store.has_documents():
         raise ConfigError(f"{path} holds no documents yet; fill it with `drac run SOURCE --home {path}`")
     return home
 

@@ -91,7 +91,7 @@ def print_summary(
         + (f" · run {summary.run_id}" if summary.run_id else " · nothing to do" if not failures else "")
     )
     console.print(
-        f"store [cyan]{escape(str(home.store.root))}[/] · Dagster instance [cyan]{escape(str(home.path))}[/]"
+        f"store [cyan]{escape(home.store.address)}[/] · Dagster instance [cyan]{escape(str(home.path))}[/]"
     )
     console.print(
         f'next: drac search "…" --home {escape(str(home.path))} · drac status --home'

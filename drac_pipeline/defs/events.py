@@ -65,7 +65,8 @@ def write_outcomes(
     events of a stage name the stored ids of its parents' events."""
     instance = context.instance
     pointers: dict[str, dict[str, int]] = {}
-    versions = {o.key: made_versions(m) for o in outcomes if (m := home.store.manifest(o.key))}
+    found = home.store.manifests_of(o.key for o in outcomes)
+    versions = {key: made_versions(m) for key, m in found.items()}
     for stage in STAGES:
         ended = [(o.key, s) for o in outcomes for s in o.stages if s.stage == stage.name and s.record]
         if not ended:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,7 +12,7 @@ from dagster import MetadataValue, TableColumn, TableMetadataValue, TableRecord,
 from drac_pipeline.inspection.serve import document_url
 from drac_pipeline.pipeline import StageOutcome
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE, PAGES_FILE
-from drac_pipeline.store import Home
+from drac_pipeline.store import ArtifactMissing, Home
 
 PREVIEW_CHARS = 2_000
 PREVIEW_ROWS = 6
@@ -27,20 +28,20 @@ def stage_metadata(home: Home, key: str, outcome: StageOutcome) -> Metadata:
     record = outcome.record
     if record is None:
         return {}
-    folder = home.store.document_dir(key) / outcome.stage / record.version
     out: Metadata = {name: _number(value) for name, value in record.counts.items()}
     out["seconds"] = MetadataValue.float(record.seconds)
     out["result"] = MetadataValue.text(outcome.status + (f" ({outcome.reason})" if outcome.reason else ""))
     for name, value in record.facts.items():
         out[name] = _value(value)
-    out["files"] = MetadataValue.path(str(folder))
+    out["files"] = MetadataValue.path(home.store.place(key, outcome.stage, record.version))
     if home.config.inspect.url:
         out["inspect"] = MetadataValue.url(document_url(home.config.inspect.url, key))
     if record.warnings:
         out["warnings"] = MetadataValue.md("\n".join(f"- {w}" for w in record.warnings[:50]))
     preview = _PREVIEWS.get(outcome.stage)
     if preview:
-        out["preview"] = preview(folder)
+        with contextlib.suppress(ArtifactMissing):  # another run may have replaced it since
+            out["preview"] = preview(lambda name: home.store.file(key, outcome.stage, record, name))
     return out
 
 
@@ -69,17 +70,17 @@ def _number(value: float) -> MetadataValue:
     return MetadataValue.int(value) if isinstance(value, int) else MetadataValue.float(value)
 
 
-def _markdown_preview(folder: Path) -> MetadataValue:
-    with (folder / MARKDOWN_FILE).open(encoding="utf-8", newline="") as f:
+def _markdown_preview(file: Callable[[str], Path]) -> MetadataValue:
+    with file(MARKDOWN_FILE).open(encoding="utf-8", newline="") as f:
         text = f.read(PREVIEW_CHARS + 1)
     return MetadataValue.md(
         text if len(text) <= PREVIEW_CHARS else text[:PREVIEW_CHARS].rsplit("\n", 1)[0] + "\n\n…"
     )
 
 
-def _chunk_preview(folder: Path) -> TableMetadataValue:
+def _chunk_preview(file: Callable[[str], Path]) -> TableMetadataValue:
     columns = ["ordinal", "breadcrumb", "text", "page_start", "page_end", "n_chars"]
-    rows = pq.read_table(folder / CHUNKS_FILE, columns=columns).slice(0, PREVIEW_ROWS).to_pylist()
+    rows = pq.read_table(file(CHUNKS_FILE), columns=columns).slice(0, PREVIEW_ROWS).to_pylist()
     return MetadataValue.table(
         records=[TableRecord({n: _cell(row[n]) for n in columns}) for row in rows],
         schema=TableSchema(
@@ -88,8 +89,8 @@ def _chunk_preview(folder: Path) -> TableMetadataValue:
     )
 
 
-def _page_preview(folder: Path) -> MetadataValue:
-    return MetadataValue.path(str(folder / PAGES_FILE))
+def _page_preview(file: Callable[[str], Path]) -> MetadataValue:
+    return MetadataValue.path(str(file(PAGES_FILE)))
 
 
 def _cell(value: str | int) -> str | int:

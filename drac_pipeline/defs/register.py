@@ -64,7 +64,9 @@ def register(instance: DagsterInstance, manifests: Collection[Manifest]) -> list
 def drop_strays(instance: DagsterInstance, home: Home) -> list[str]:
     """Remove partitions without a document: those of a process killed while it retired them, or
     added by hand under a key that no document has. Gives their keys."""
-    strays = [k for k in instance.get_dynamic_partitions(DOCUMENTS) if not _active(home.store.manifest(k))]
+    partitions = instance.get_dynamic_partitions(DOCUMENTS)
+    known = home.store.manifests_of(partitions)
+    strays = [k for k in partitions if not _active(known.get(k))]
     forget(instance, strays)
     return strays
 
@@ -162,7 +164,7 @@ def _expanded(home: Home, keys: Sequence[str]) -> list[str]:
 
 
 def _manifests(home: Home, keys: Sequence[str]) -> list[Manifest]:
-    return [m for m in (map(home.store.manifest, keys) if keys else home.store.manifests()) if m]
+    return list(home.store.manifests_of(keys).values() if keys else home.store.manifests())
 
 
 def _can_begin(manifest: Manifest, stages: Sequence[str]) -> bool:

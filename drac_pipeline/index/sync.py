@@ -9,8 +9,6 @@ is in the new one.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -26,6 +24,7 @@ from drac_pipeline.store import Home, Manifest
 
 STAGE = "chunk_embeddings"
 INDEX_FOLDER = "index"
+_FILES = (("chunks", CHUNKS_FILE), (STAGE, EMBEDDINGS_FILE))
 ROWS_AT_ONCE = 4000
 
 
@@ -79,7 +78,7 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
     Processes wait for one another where the home is on this machine.
     """
     began = time.monotonic()
-    with _alone(home):
+    with home.store.exclusive("index"):
         manifests = with_chunks(home)
         embedder = current_embedder(manifests, home.config)
         tables = ChunkTables(index_uri(home))
@@ -94,6 +93,7 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
         known = {m.document_key: m for m in manifests}
         done = 0
         for part in _batches([known[k] for k in state.behind]):
+            home.store.fetch((m, s, f) for m in part for s, f in _FILES)
             rows = pa.concat_tables([_rows(home, m) for m in part])
             table.replace([m.document_key for m in part], rows)
             done += len(part)
@@ -184,11 +184,3 @@ def _batches(manifests: list[Manifest]) -> Iterator[list[Manifest]]:
             part, rows = [], 0
     if part:
         yield part
-
-
-@contextlib.contextmanager
-def _alone(home: Home) -> Iterator[None]:
-    home.path.mkdir(parents=True, exist_ok=True)
-    with (home.path / ".index-lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

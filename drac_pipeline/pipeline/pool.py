@@ -81,9 +81,10 @@ def _short_to_long(store: Store, tasks: Sequence[Task]) -> list[Task]:
     backwards = list(reversed(tasks))
     if len(tasks) > _SORTED:
         return backwards
+    manifests = store.manifests_of(key for key, _ in tasks)
 
     def size(task: Task) -> float:
-        manifest = store.manifest(task[0])
+        manifest = manifests.get(task[0])
         if manifest is None:
             return 0.0
         known = manifest.stages.get("normalized_pdf")
@@ -129,7 +130,7 @@ def _one_pool(
                 while waiting and not broken and len(running) < workers * 2:
                     number, task = next(numbers), waiting.pop()
                     try:
-                        future = pool.submit(_work, str(store.root), task, config, force, run, notes, number)
+                        future = pool.submit(_work, store, task, config, force, run, notes, number)
                     except BrokenProcessPool:
                         suspects.append(task)
                         broken = True
@@ -225,7 +226,7 @@ def _new_pool(workers: int, config: DracConfig) -> ProcessPoolExecutor:
 
 
 def _work(
-    root: str, task: Task, config: DracConfig, force: bool, run: str, notes: str, number: int
+    store: Store, task: Task, config: DracConfig, force: bool, run: str, notes: str, number: int
 ) -> DocumentOutcome:
     key, stages = task
     note_begin(Path(notes), number)
@@ -237,6 +238,6 @@ def _work(
         own = cores.a_place(crew.where, cores.usable())
     with own, cores.at_work(crew.where), helped_by(crew):
         try:
-            return process_document(Store(Path(root)), key, config, stages, force, say.on_stage, run)
+            return process_document(store, key, config, stages, force, say.on_stage, run)
         except ArtifactMissing:  # retired and deleted by another process: this document's affair alone
             return _left(key, next(s.name for s in STAGES if stages is None or s.name in stages))

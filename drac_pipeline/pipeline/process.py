@@ -111,7 +111,7 @@ def _run_stage(
                 read=lambda parent, name: store.path(key, parent, name, manifest),
                 out=out,
                 config=config,
-                state=store.root.parent / "model",
+                state=store.state,
                 run=run,
             )
             output = stage.run(ctx)
@@ -134,7 +134,7 @@ def _run_stage(
     except Exception as e:
         if is_disk_full(e):
             error = DiskFull(
-                f"no room left for what the stage writes ({store.root})",
+                f"no room left for what the stage writes ({store.address})",
                 remedy="Free some space and run again: what was finished is kept.",
             )
             return StageOutcome(

@@ -1,6 +1,7 @@
 """Artifacts by (stage, document), with a manifest per document."""
 
 from drac_pipeline.store.home import Home
+from drac_pipeline.store.local import LocalStore
 from drac_pipeline.store.manifest import (
     MANIFEST_SCHEMA_VERSION,
     FailureRecord,
@@ -16,6 +17,7 @@ __all__ = [
     "ArtifactMissing",
     "FailureRecord",
     "Home",
+    "LocalStore",
     "Manifest",
     "RetiredRecord",
     "SourceRecord",

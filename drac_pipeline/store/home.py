@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drac_pipeline.config import DracConfig, load_config
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.store.local import LocalStore
 from drac_pipeline.store.manifest import path_of_text, path_text
 from drac_pipeline.store.store import Store
 
@@ -34,7 +35,7 @@ class Home:
     @cached_property
     def store(self) -> Store:
         """The artifacts."""
-        return Store(self.path / "store")
+        return LocalStore(self.path / "store")
 
     @cached_property
     def config(self) -> DracConfig:

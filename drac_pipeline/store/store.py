@@ -1,242 +1,131 @@
-"""A store of artifacts on a local file system.
+"""What every store of artifacts does, wherever it keeps them.
 
-    documents/<2 hex>/<slug-hash>/manifest.json
-    documents/<2 hex>/<slug-hash>/<stage>/<version>/<files>
-
-An output is written to a temporary folder, renamed to its version's folder, and becomes
-visible when the manifest that names it replaces the old one: a reader sees the old output
-or the new one, never half of either. What the manifest no longer names is deleted last.
-A lock per document (released by the kernel when its holder dies) orders the writers.
+Stages work on files of this machine. A store hands out a folder to write to (`workspace`), takes
+what a stage made (`publish`), and gives paths to read from (`path`), of the files themselves or of
+copies. An output becomes visible when the manifest that names it replaces the old one: a reader
+sees the old output or the new one, never half of either.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import logging
-import os
-import shutil
-import tempfile
-import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import Protocol
 
 from drac_pipeline.errors import DracError
-from drac_pipeline.sources.keys import artifact_dirname
-from drac_pipeline.store.manifest import MANIFEST_SCHEMA_VERSION, Manifest, StageRecord
-
-log = logging.getLogger(__name__)
+from drac_pipeline.store.manifest import Manifest, StageRecord
 
 MANIFEST_FILE = "manifest.json"
-_TEMPORARY = ".tmp-"
 
 
 class ArtifactMissing(DracError):
     """A stage's output is asked for that is not in the store."""
 
 
-class Store:
-    """The artifacts under `root` (created when first written to)."""
+class Store(Protocol):
+    """Artifacts by (stage, document), with a manifest per document. Pickles, and may be used by any
+    number of threads and processes at once.
 
-    def __init__(self, root: Path) -> None:
-        self.root = Path(root)
+    A manifest that cannot be read, or is of a newer schema, raises DracError wherever one is read.
+    """
 
-    def document_dir(self, key: str) -> Path:
-        """The folder of a document (it may not exist yet)."""
-        name = artifact_dirname(key)
-        return self.root / "documents" / name[-2:] / name
+    @property
+    def address(self) -> str:
+        """Where the store is, for a person."""
+        ...
+
+    @property
+    def state(self) -> Path:
+        """The folder of this machine for ledgers and caches of models."""
+        ...
+
+    def place(self, key: str, stage: str, version: str) -> str:
+        """Where an output lies, for a person."""
+        ...
+
+    def has_documents(self) -> bool:
+        """Whether anything was ever registered."""
+        ...
 
     # ------------------------------------------------------------- manifests
 
     def manifest(self, key: str) -> Manifest | None:
-        """The manifest of `key`, or None where the store does not know the document.
+        """The manifest of `key`, or None where the store does not know the document."""
+        ...
 
-        Raises DracError where the manifest cannot be read or is of a newer schema.
-        """
-        return self._read_manifest(self.document_dir(key) / MANIFEST_FILE)
+    def manifests_of(self, keys: Iterable[str]) -> dict[str, Manifest]:
+        """The manifests of those of `keys` that the store knows."""
+        ...
 
     def manifests(self, *, retired: bool = False) -> Iterator[Manifest]:
         """All manifests, in no particular order; those of retired documents only if asked for."""
-        for path in (self.root / "documents").glob("*/*/" + MANIFEST_FILE):
-            found = self._read_manifest(path)
-            if found is not None and (retired or found.retired is None):
-                yield found
+        ...
 
     def update_manifest(self, key: str, change: Callable[[Manifest | None], Manifest]) -> Manifest:
-        """Replace the manifest of `key` by `change(current)`, alone among writers."""
-        with self._locked(key):
-            new = change(self.manifest(key))
-            self._write_manifest(key, new)
-            return new
+        """Replace the manifest of `key` by `change(current)`; no other writer's change is lost."""
+        ...
 
     def forget(self, key: str, if_still: Callable[[Manifest], bool] = lambda _: True) -> None:
         """Delete everything of the document, if that still holds of it once what runs on it has
         ended: in the meantime it may have returned."""
-        folder = self.document_dir(key)
-        if not folder.is_dir():
-            return
-        with self.working_on(key), self._locked(key):
-            manifest = self.manifest(key)
-            if manifest is not None and not if_still(manifest):
-                return
-            (folder / MANIFEST_FILE).unlink(missing_ok=True)  # first: without it nothing else counts
-            shutil.rmtree(folder, ignore_errors=True)
+        ...
 
     def adopt(self, old: str, new: Manifest, stages: Collection[str]) -> Manifest:
         """Register `new` with the outputs of `stages` that document `old` has, which keeps them too.
 
-        The files are linked where the file system can, else copied; the manifest comes last. Where
-        the store knows the document already, it stays as it is.
+        Where the store knows the document already, it stays as it is.
         """
-        with self.working_on(old):
-            source = self.manifest(old)
-            kept = {n: r for n, r in source.stages.items() if n in stages} if source else {}
-            kept = {n: r for n, r in kept.items() if self.has_files(old, n, r)}
-            with self._locked(new.document_key):
-                if (there := self.manifest(new.document_key)) is not None:
-                    return there  # another process was first; what it made stays
-                for name, record in kept.items():
-                    target = self.document_dir(new.document_key) / name / record.version
-                    if target.exists():
-                        shutil.rmtree(target)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copytree(
-                        self.document_dir(old) / name / record.version, target, copy_function=_link_or_copy
-                    )
-                manifest = new.model_copy(update={"stages": kept})
-                self._write_manifest(new.document_key, manifest)
-                return manifest
+        ...
 
-    def _read_manifest(self, path: Path) -> Manifest | None:
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        try:
-            manifest = Manifest.model_validate_json(data)
-        except ValidationError:
-            # whoever needs the document registers it anew and makes its stages again
-            log.warning("%s is damaged: its document is treated as new", path)
-            return None
-        if manifest.schema_version > MANIFEST_SCHEMA_VERSION:
-            raise DracError(
-                f"{path}: written by a newer release (schema {manifest.schema_version}, this one reads"
-                f" {MANIFEST_SCHEMA_VERSION}); upgrade drac_pipeline to open this home"
-            )
-        return manifest
-
-    def _write_manifest(self, key: str, manifest: Manifest) -> None:
-        manifest = manifest.model_copy(update={"schema_version": MANIFEST_SCHEMA_VERSION})
-        folder = self.document_dir(key)
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f"{_TEMPORARY}{uuid.uuid4().hex}"
-        try:
-            with temporary.open("w", encoding="utf-8") as f:
-                f.write(manifest.model_dump_json(indent=1))
-                f.flush()
-                os.fsync(f.fileno())
-            temporary.replace(folder / MANIFEST_FILE)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-    @contextlib.contextmanager
-    def working_on(self, key: str) -> Iterator[None]:
+    def working_on(self, key: str) -> AbstractContextManager[None]:
         """Be the only one who runs stages of the document; waits for whoever does.
 
         Two runs on one document would do it twice, and each delete files that the other reads.
-        Workspaces left there are those of a killed process: they go.
         """
-        with self._locked(key, ".work-lock"):
-            for left in self.document_dir(key).glob(f"{_TEMPORARY}*/"):
-                shutil.rmtree(left, ignore_errors=True)
-            yield
+        ...
 
-    @contextlib.contextmanager
-    def _locked(self, key: str, name: str = ".lock") -> Iterator[None]:
-        path = self.document_dir(key) / name
-        while True:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                lock = path.open("w")
-            except FileNotFoundError:  # the document was deleted just now
-                continue
-            with lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                try:
-                    same = os.path.samestat(os.fstat(lock.fileno()), path.stat())
-                except FileNotFoundError:
-                    same = False
-                if same:  # else whoever comes next would lock another file of this name
-                    yield
-                    return
+    def exclusive(self, name: str) -> AbstractContextManager[None]:
+        """Be the only one who does what `name` says (`index`) with this store; waits for whoever does."""
+        ...
 
     # ------------------------------------------------------------- artifacts
 
-    @contextlib.contextmanager
-    def workspace(self, key: str) -> Iterator[Path]:
-        """A temporary folder beside the document's artifacts, gone at the end."""
-        folder = self.document_dir(key)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=folder))
-        try:
-            yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
+    def workspace(self, key: str) -> AbstractContextManager[Path]:
+        """A temporary folder for what a stage makes of the document, gone at the end."""
+        ...
 
     def publish(
         self, key: str, stage: str, made: Path, record: StageRecord, change: Callable[[Manifest], Manifest]
     ) -> Manifest:
-        """Make the files in `made` the output of (stage, key).
+        """Make the files in `made` (a workspace, which is taken) the output of (stage, key).
 
-        `change` gets the current manifest with the record already in and may add to it.
-        The folder of the output before is deleted after the switch.
+        The manifest gets `record` and then `change`; what it replaced is deleted last. Raises
+        ArtifactMissing where the document is not registered.
         """
-        folder = self.document_dir(key) / stage
-        with self._locked(key):
-            current = self.manifest(key)
-            if current is None:
-                raise ArtifactMissing(f"{key}: no manifest; register the document before its stages")
-            folder.mkdir(parents=True, exist_ok=True)
-            target = folder / record.version
-            if target.exists():  # left by a writer that died before its switch
-                shutil.rmtree(target)
-            made.replace(target)
-            new = change(current.model_copy(update={"stages": {**current.stages, stage: record}}))
-            self._write_manifest(key, new)
-            for old in folder.iterdir():
-                if old.name != record.version:
-                    shutil.rmtree(old, ignore_errors=True)
-            return new
+        ...
 
     def has_files(self, key: str, stage: str, record: StageRecord) -> bool:
-        """True where every file that the record names is there in its full size."""
-        folder = self.document_dir(key) / stage / record.version
-        try:
-            there = {e.name: e.stat().st_size for e in os.scandir(folder)}
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        return all(n in there and there[n] == record.sizes.get(n, there[n]) for n in record.files)
+        """Whether the files that the record names are there, as far as the store can say quickly."""
+        ...
 
     def path(self, key: str, stage: str, name: str, manifest: Manifest | None = None) -> Path:
-        """The file `name` of the current output of (stage, key).
+        """The file `name` of the current output of (stage, key), to be read only.
 
         Raises ArtifactMissing where the stage has no output or the file is gone.
         """
-        manifest = manifest or self.manifest(key)
-        record = manifest.stages.get(stage) if manifest else None
-        if record is None:
-            raise ArtifactMissing(f"{key}: no output of {stage} yet; run `drac run` first")
-        path = self.document_dir(key) / stage / record.version / name
-        if not path.is_file():
-            raise ArtifactMissing(f"{key}: {stage}/{name} is gone from the store; run `drac run` again")
-        return path
+        ...
 
+    def file(self, key: str, stage: str, record: StageRecord, name: str) -> Path:
+        """The file `name` of the output that `record` describes, to be read only.
 
-def _link_or_copy(source: str, target: str) -> None:
-    """Outputs are never changed in place, so two documents may share the bytes."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
+        Raises ArtifactMissing where it is gone, as it may be once another output has replaced it.
+        """
+        ...
+
+    def fetch(self, wanted: Iterable[tuple[Manifest, str, str]]) -> None:
+        """Have the files of (manifest, stage, name) at hand before `path` asks for one after another.
+
+        What is not there is passed over; `path` says it.
+        """
+        ...

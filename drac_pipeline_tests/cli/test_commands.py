@@ -13,7 +13,7 @@ import pytest
 
 from drac_pipeline.cli import main
 from drac_pipeline.pipeline import STAGES
-from drac_pipeline.store import Home
+from drac_pipeline.store import Home, LocalStore
 
 CONTRACT = [
     "document_key",
@@ -62,7 +62,7 @@ def test_a_corpus_from_first_run_to_export(tmp_path, corpus):
     assert "nothing to do" in second.stdout
 
     before = made_at(home, "manual.pdf")
-    shutil.rmtree(Home(home).store.document_dir("manual.pdf") / "chunk_plan")
+    shutil.rmtree(LocalStore(home / "store").document_dir("manual.pdf") / "chunk_plan")
     assert drac("run", corpus, "--home", home).returncode == 0
     after = made_at(home, "manual.pdf")
     assert [s for s in after if after[s] != before[s]] == ["chunk_plan"]
@@ -135,7 +135,7 @@ def test_a_damaged_output_is_made_again_and_nothing_prints_a_traceback(tmp_path,
     assert drac("run", corpus, "--home", home).returncode == 0
     store = Home(home).store
     store.path("manual.pdf", "chunks", "chunks.parquet").write_bytes(b"")
-    (store.document_dir("two pages.pdf") / "manifest.json").write_text("garbage")
+    (LocalStore(home / "store").document_dir("two pages.pdf") / "manifest.json").write_text("garbage")
     again = drac("run", corpus, "--home", home)
     assert again.returncode == 0, again.stdout + again.stderr
     assert "2 done, 1 unchanged, 0 failed" in again.stdout
@@ -180,7 +180,7 @@ def test_a_single_file_is_a_source(tmp_path, corpus):
 )
 def test_wrong_usage_is_exit_2_and_says_why(tmp_path, capsys, arguments, words):
     home = Home(tmp_path / "filled")
-    (home.store.root / "documents").mkdir(parents=True)
+    (home.path / "store" / "documents").mkdir(parents=True)
     code = exit_code(*[a.format(tmp=tmp_path, home=home.path) for a in arguments])
     said = capsys.readouterr()
     assert code == 2

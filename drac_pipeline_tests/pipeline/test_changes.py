@@ -19,7 +19,7 @@ from drac_pipeline.pipeline.retry import retry
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.sources.folder import FolderSource
 from drac_pipeline.sources.settling import wait_until_settled
-from drac_pipeline.store import FailureRecord, Home
+from drac_pipeline.store import FailureRecord, Home, LocalStore
 
 OLD = time.time() - 3600
 
@@ -72,7 +72,7 @@ def test_a_renamed_document_keeps_its_conversion(home: Home, corpus: Path) -> No
         assert after.stages[name].made_at == before.stages[name].made_at
         assert after.stages[name].version == before.stages[name].version
     assert home.store.manifest("manual.pdf") is None
-    assert not home.store.document_dir("manual.pdf").exists()
+    assert not LocalStore(home.path / "store").document_dir("manual.pdf").exists()
     assert run(home, corpus).work == []
 
 
@@ -116,7 +116,7 @@ def test_artifacts_go_when_their_time_is_over(home: Home, corpus: Path) -> None:
     (corpus / "manual.pdf").unlink()
     (corpus / "two pages.pdf").unlink()
     retire(home, {"manual.pdf": "removed from the source"})
-    assert delete_expired(home) == [] and home.store.document_dir("manual.pdf").is_dir()
+    assert delete_expired(home) == [] and LocalStore(home.path / "store").document_dir("manual.pdf").is_dir()
 
     def past(manifest):
         assert manifest.retired is not None
@@ -127,7 +127,7 @@ def test_artifacts_go_when_their_time_is_over(home: Home, corpus: Path) -> None:
 
     home.store.update_manifest("manual.pdf", past)
     assert delete_expired(home) == ["manual.pdf"]
-    assert not home.store.document_dir("manual.pdf").exists()
+    assert not LocalStore(home.path / "store").document_dir("manual.pdf").exists()
 
 
 def test_no_days_means_deleted_at_once(tmp_path: Path, corpus: Path) -> None:
@@ -138,7 +138,7 @@ def test_no_days_means_deleted_at_once(tmp_path: Path, corpus: Path) -> None:
     (corpus / "manual.pdf").unlink()
     run(opened, corpus)
     assert opened.store.manifest("manual.pdf") is None
-    assert not opened.store.document_dir("manual.pdf").exists()
+    assert not LocalStore(opened.path / "store").document_dir("manual.pdf").exists()
 
 
 def test_a_source_that_is_suddenly_empty_or_unreachable_loses_nothing(
@@ -298,7 +298,7 @@ def test_a_document_that_is_back_is_not_deleted_by_who_saw_it_gone(home: Home, c
     (corpus / "manual.pdf").write_bytes(data)
     assert find_work(home, corpus, home.config).returned == {"manual.pdf"}
     delete_expired(home, [over])
-    assert home.store.document_dir("manual.pdf").is_dir()
+    assert LocalStore(home.path / "store").document_dir("manual.pdf").is_dir()
     assert run(home, corpus).work == []
 
 

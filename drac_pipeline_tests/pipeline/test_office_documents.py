@@ -24,7 +24,7 @@ def run(home: Home, source: Path, **convert: object):
     assert outcome.failure is None
     manifest = home.store.manifest(item.key)
     assert manifest is not None
-    folder = next((home.store.root).rglob("document.md")).parent
+    folder = next((home.path / "store").rglob("document.md")).parent
     return manifest, folder
 
 

@@ -17,7 +17,7 @@ from drac_pipeline.pipeline import (
     process_document,
 )
 from drac_pipeline.pipeline.stages import STAGES_BY_NAME, code_version
-from drac_pipeline.store import ArtifactMissing, Home
+from drac_pipeline.store import ArtifactMissing, Home, LocalStore
 
 ALL = [s.name for s in STAGES]
 
@@ -135,7 +135,7 @@ def test_a_changed_render_setting_is_stale_from_the_images_on(home, corpus):
 
 def test_a_deleted_output_is_made_again_alone(home, corpus):
     ingest(home, corpus)
-    shutil.rmtree(home.store.document_dir("manual.pdf") / "chunk_plan")
+    shutil.rmtree(LocalStore(home.path / "store").document_dir("manual.pdf") / "chunk_plan")
     due = work(home, corpus)
     assert list(due) == ["manual.pdf"]
     assert statuses(process(home, "manual.pdf")) == {

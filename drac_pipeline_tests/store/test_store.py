@@ -9,7 +9,7 @@ import pytest
 
 from drac_pipeline.errors import DracError
 from drac_pipeline.model import SourceDocument
-from drac_pipeline.store import ArtifactMissing, Manifest, SourceRecord, StageRecord, Store
+from drac_pipeline.store import ArtifactMissing, LocalStore, Manifest, SourceRecord, StageRecord
 from drac_pipeline.store.manifest import path_of_text, path_text
 
 SOURCE = SourceRecord(root="/r", path="/r/a.pdf", fingerprint="f" * 64, size=1)
@@ -29,13 +29,13 @@ def record(version: str, **more: object) -> StageRecord:
     return StageRecord.model_validate(values)
 
 
-def registered(tmp_path: Path, key: str = "a.pdf") -> Store:
-    store = Store(tmp_path / "store")
+def registered(tmp_path: Path, key: str = "a.pdf") -> LocalStore:
+    store = LocalStore(tmp_path / "store")
     store.update_manifest(key, lambda _: Manifest(document_key=key, source=SOURCE))
     return store
 
 
-def publish(store: Store, text: str, version: str, key: str = "a.pdf") -> None:
+def publish(store: LocalStore, text: str, version: str, key: str = "a.pdf") -> None:
     with store.workspace(key) as out:
         (out / "out.txt").write_text(text)
         store.publish(key, "markdown", out, record(version), lambda m: m)
@@ -84,7 +84,7 @@ def test_has_files_sees_a_deleted_file(tmp_path):
 
 
 def test_keys_that_differ_only_in_case_or_slashes_have_their_own_folders(tmp_path):
-    store = Store(tmp_path)
+    store = LocalStore(tmp_path)
     keys = ["a/b.pdf", "a-b.pdf", "A/b.pdf", "../../etc/passwd", "a/b.pdf ", "ä" * 200]
     folders = [store.document_dir(k) for k in keys]
     assert len({str(f).lower() for f in folders}) == len(keys)
@@ -119,7 +119,7 @@ def test_a_truncated_file_is_seen(tmp_path):
 
 
 def _publish_stage(root: Path, stage: str) -> None:
-    store = Store(root)
+    store = LocalStore(root)
     for n in range(20):
         with store.workspace("a.pdf") as out:
             (out / "out.txt").write_text(stage)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from drac_pipeline.config import CONFIG_FILE, DracConfig
+from drac_pipeline.config import CONFIG_FILE, ByDocument, DracConfig
+from drac_pipeline.config.overrides import OVERRIDE
 
 INTRO = f"""# Configuration
 
@@ -20,6 +21,29 @@ documents do stand there: keep the file private where you use them.
 
 Settings marked *how* say how, how long or with what a stage may work, and not what it makes: a change of
 theirs makes nothing stale. Any other change re-runs exactly the stages that the section names.
+
+## Settings for some documents
+
+Sections with `[[section.override]]` may have other settings for the documents whose key matches a glob,
+written as in `[source]`; of several that match, the last one that sets a setting counts. A change makes only
+these documents stale, and only from the stage on that the section names. `drac config show --document KEY`
+prints what holds for a document, and from where.
+
+```toml
+[[convert.override]]
+match = "scans/**"
+ocr_dpi = 300
+
+[[normalize.override]]
+match = "*.payroll.xlsx"
+passwords = ["…"]
+
+[[limits.override]]
+match = "archive/"
+document_seconds = 14400
+```
+
+## Environment
 
 | environment | |
 |---|---|
@@ -57,29 +81,20 @@ def _section(name: str, model: type[BaseModel]) -> str:
     lines = [f"## [{name}]", "", f"{about} A change: {stages}.", ""]
     lines += ["| key | default | may be | |", "|---|---|---|---|"]
     operational: frozenset[str] = getattr(model, "operational", frozenset())
-    nested: list[tuple[str, type[BaseModel]]] = []
     for key, field in model.model_fields.items():
-        if item := _list_of_models(field.annotation):
-            nested.append((key, item))
+        if key == OVERRIDE:
             continue
         told = (field.description or "").replace("|", "\\|")
         if key in operational:
             told = f"*how*; {told}" if told else "*how*"
         lines.append(f"| `{key}` | {_default(field)} | {_kind(field)} | {told} |")
-    for key, item in nested:
-        about = " ".join((item.__doc__ or "").split())
-        lines += [
-            "",
-            f"`[[{name}.{key}]]`: {about} {model.model_fields[key].description or ''}".rstrip() + ".",
-        ]
+    if issubclass(model, ByDocument):
+        told = f"`[[{name}.{OVERRIDE}]]`: other settings for the documents whose key matches `match`."
+        if model.for_all:
+            kept = ", ".join(f"`{n}`" for n in model.model_fields if n in model.for_all)
+            told += f" The same for all documents: {kept}."
+        lines += ["", told]
     return "\n".join(lines) + "\n"
-
-
-def _list_of_models(annotation: Any) -> type[BaseModel] | None:
-    inner = get_args(annotation)
-    if get_origin(annotation) is list and isinstance(inner[0], type) and issubclass(inner[0], BaseModel):
-        return inner[0]
-    return None
 
 
 def _default(field: FieldInfo) -> str:

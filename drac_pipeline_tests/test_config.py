@@ -1,5 +1,6 @@
 """Settings: read, refused with the key's name, and part of a stage's identity."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from drac_pipeline.config import (
     NormalizeConfig,
     PlanConfig,
     RenderConfig,
+    SectionConfig,
     load_config,
     settings_hash,
 )
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.pipeline import STAGES, STAGES_BY_NAME, code_version
 
 
 def test_defaults_where_there_is_no_file(tmp_path: Path) -> None:
@@ -36,7 +39,18 @@ def test_settings_are_read(tmp_path: Path) -> None:
         ("[render]\ndpi = 5\n", "greater than or equal to 36"),
         ("[render\n", "not valid TOML"),
         ("[[plan.override]]\ntarget_chars = 300\n", "plan.override.0.match"),
-        ("[[plan.override]]\nmatch = 'a'\nplanner = 'model'\n", "plan.override.0.planner"),
+        ("[[model.override]]\nmatch = 'a'\n", r"model\.override: .* hold for all documents"),
+        ("[[convert.override]]\nmatch = 'a'\nocr_dpi = 5\n", r"convert\.override\.0\.ocr_dpi: .* 72"),
+        ("[[convert.override]]\nmatch = 'a'\n[[convert.override]]\nmatch = 7\n", r"override\.1\.match"),
+        ("[[convert.override]]\nmatch = 'a'\nocr_dp = 300\n", r"override\.0\.ocr_dp: .*mean ocr_dpi\?"),
+        ("[[convert.override]]\nmatch = 'a'\npasswords = []\n", r"belongs into \[\[normalize\.override\]\]"),
+        ("[[limits.override]]\nmatch = 'a'\ncolour = 1\n", "there may be document_seconds, worker"),
+        (
+            "[[normalize.override]]\nmatch = 'a'\noffice_command = 'x'\n",
+            r"override\.0\.office_command: it holds for all documents: set it under \[normalize\]",
+        ),
+        ("[[embed.override]]\nmatch = 'a'\nprovider = 'bedrock'\n", r"set it under \[embed\]"),
+        ("[convert.override]\nmatch = 'a'\n", r"convert\.override: .*list"),
         ("[[plan.override]]\nmatch = '[z-a]'\n", "is no glob"),
         ("[plan]\ntarget_char = 700\n", r"plan\.target_char: .*did you mean plan\.target_chars\?"),
         ("[converter]\n", "did you mean convert\\?"),
@@ -88,12 +102,84 @@ def test_plan_settings_for_some_documents(tmp_path: Path) -> None:
     assert used("b.xlsx") == (300, 5, "together")
 
 
-def test_an_override_with_a_default_value_is_another_identity() -> None:
-    def plan(**changed: object) -> PlanConfig:
-        return PlanConfig.model_validate({"target_chars": 700, "override": [{"match": "*.md", **changed}]})
+SOME = """
+[convert]
+ocr_dpi = 250
+[[convert.override]]
+match = "scans/"
+ocr_dpi = 300
+mode = "auto"
+[[convert.override]]
+match = "scans/old/**"
+ocr_dpi = 250
+[[normalize.override]]
+match = "*.xlsx"
+passwords = ["geheim"]
+[[limits.override]]
+match = "long.pdf"
+document_seconds = 9000
+[[embed.override]]
+match = "notes/"
+too_long = "refuse"
+[[plan.override]]
+match = "contracts/"
+planner = "model"
+"""
 
-    assert settings_hash(plan()) != settings_hash(plan(target_chars=PlanConfig().target_chars))
-    assert plan(target_chars=600).for_document("a.md").target_chars == 600
+
+def stages_apart(config: DracConfig, key: str) -> list[str]:
+    own, others = config.for_document(key), config.for_all_others()
+    return [s.name for s in STAGES if code_version(s, own) != code_version(s, others)]
+
+
+def test_settings_of_any_section_for_some_documents(tmp_path: Path) -> None:
+    (tmp_path / "drac.toml").write_text(SOME)
+    config = load_config(tmp_path)
+    scan, old = config.for_document("scans/a.pdf").convert, config.for_document("scans/old/a.pdf").convert
+    assert (scan.ocr_dpi, scan.mode) == (300, "auto") and (old.ocr_dpi, old.mode) == (250, "auto")
+    assert config.for_document("a.pdf").convert.ocr_dpi == 250
+    assert config.for_document("long.pdf").limits.document_seconds == 9000
+    opened = config.for_document("salaries.xlsx").normalize.passwords
+    assert [p.get_secret_value() for p in opened] == ["geheim"]
+    assert "geheim" not in repr(config) + config.model_dump_json()
+    assert config.converts_by_model and config.plans_by_model  # for some: the service is opened
+    own = config.for_document("contracts/a.pdf")
+    assert own.plans_by_model and not own.converts_by_model
+    assert config.for_document("scans/a.pdf") is config.for_document("scans/b.pdf")
+    assert config.for_document("scans/a.pdf").for_document("a.pdf") == config.for_document("scans/a.pdf")
+
+
+def test_an_override_is_part_of_the_identity_of_its_stage_and_documents_alone(tmp_path: Path) -> None:
+    (tmp_path / "drac.toml").write_text(SOME)
+    config = load_config(tmp_path)
+    assert stages_apart(config, "a.pdf") == []
+    assert stages_apart(config, "scans/a.pdf") == ["markdown"]
+    assert stages_apart(config, "notes/a.pdf") == ["chunk_embeddings"]
+    assert stages_apart(config, "contracts/a.pdf") == ["chunk_plan"]
+    assert stages_apart(config, "a.xlsx") == stages_apart(config, "long.pdf") == []  # only how, not what
+    without = load_config(tmp_path / "none")
+    for stage in STAGES:
+        if stage.name != "markdown":  # a setting of all documents is another one here
+            assert code_version(stage, config.for_document("a.pdf")) == code_version(stage, without)
+
+
+def test_an_override_may_say_what_is_the_default() -> None:
+    plan = PlanConfig.model_validate(
+        {"target_chars": 700, "override": [{"match": "*.md", "target_chars": 600}]}
+    )
+    assert plan.for_document("a.md") == PlanConfig() and plan.for_document("a.pdf").target_chars == 700
+
+
+def test_a_changed_copy_of_the_settings_forgets_what_the_old_one_worked_out() -> None:
+    config = DracConfig.model_validate(
+        {"plan": {"override": [{"match": "a", "max_blocks": 4}]}, "section": {"budget": 9}}
+    )
+    before = config.for_document("a")
+    version = code_version(STAGES_BY_NAME["chunk_plan"], before)
+    changed = config.model_copy(update={"section": SectionConfig(budget=8)}).for_document("a")
+    assert changed.section.budget == 8 and changed.plan.max_blocks == 4
+    assert code_version(STAGES_BY_NAME["chunk_plan"], changed) != version
+    assert pickle.loads(pickle.dumps(config)).for_document("a") == before
 
 
 def test_tokens_are_counted_where_a_policy_or_an_override_asks_for_it() -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from drac_pipeline.cli import main
-from drac_pipeline.config import DracConfig
+from drac_pipeline.config import DracConfig, load_config
 from drac_pipeline.config_reference import config_reference
+from drac_pipeline.pipeline import find_work
+from drac_pipeline.store import Home
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,6 +48,42 @@ def test_what_show_prints_is_a_drac_toml_with_the_same_meaning(tmp_path: Path, c
     assert again == DracConfig.model_validate(
         {"source": {"exclude": ["a b/*.pdf"]}, "plan": {"max_blocks": 5}}
     )
+
+
+def test_show_says_where_each_setting_of_a_document_comes_from(tmp_path: Path, capsys) -> None:
+    (tmp_path / "drac.toml").write_text(
+        "[convert]\nocr_min_confidence = 0.5\n"
+        "[[convert.override]]\nmatch = 'scans/'\nocr_dpi = 300\n"
+        "[[convert.override]]\nmatch = '*.pdf'\nocr = false\n"
+        "[[normalize.override]]\nmatch = '**'\npasswords = ['geheim']\n"
+    )
+    code, text = run(capsys, "show", "--home", str(tmp_path), "--document", "scans/a.pdf")
+    assert code == 0
+    assert 'ocr_dpi = 300  # [[convert.override]] number 1, match = "scans/"' in text
+    assert 'ocr = false  # [[convert.override]] number 2, match = "*.pdf"' in text
+    assert "ocr_min_confidence = 0.5  # set in drac.toml" in text
+    assert "sheet_max_cells = 5000000\n" in text
+    assert "# made otherwise than without overrides: markdown\n" in text
+    assert "this home has no document 'scans/a.pdf'" in text
+    assert "geheim" not in text and "[source]" not in text
+    code, text = run(capsys, "show", "--home", str(tmp_path), "-d", "b.docx")
+    assert code == 0 and "ocr_dpi = 200\n" in text and "no stage is made otherwise" in text
+    code, text = run(capsys, "show", "--home", str(tmp_path))  # all of it, as a file with the same meaning
+    again = DracConfig.model_validate(tomllib.loads(text)).convert
+    assert again == load_config(tmp_path).convert
+
+
+def test_check_names_overrides_without_effect(tmp_path: Path, corpus: Path, capsys) -> None:
+    (tmp_path / "drac.toml").write_text(
+        "[[plan.override]]\nmatch = 'notes/'\nmax_blocks = 4\n"
+        "[[plan.override]]\nmatch = '*.docx'\nmax_blocks = 4\n"
+        "[[plan.override]]\nmatch = '*.pdf'\n"
+    )
+    find_work(Home(tmp_path), corpus, DracConfig())
+    code, text = run(capsys, "check", "--home", str(tmp_path))
+    assert code == 0 and "plan.override.0" not in text
+    assert "plan.override.1.match: '*.docx' matches none of the 3 documents" in text
+    assert "plan.override.2: it sets nothing" in text
 
 
 @pytest.mark.parametrize(

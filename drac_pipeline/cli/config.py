@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import BaseModel
+from rich.markup import escape
 
 from drac_pipeline.cli.console import HomeOption, err, out
-from drac_pipeline.config import CONFIG_FILE, DracConfig
+from drac_pipeline.config import CONFIG_FILE, ByDocument, DracConfig, Override, Settings, by_document
+from drac_pipeline.config.overrides import OVERRIDE
 from drac_pipeline.config_reference import config_reference
 from drac_pipeline.errors import DracError
 from drac_pipeline.normalize.browser import find_browser
+from drac_pipeline.pipeline import STAGES, code_version
 from drac_pipeline.sources.folder import FolderSource
 from drac_pipeline.store import Home
 
@@ -35,7 +37,13 @@ def check(home: HomeOption) -> None:
     out.print(
         f"{path}: right" if path.is_file() else f"{path}: not there, so all defaults hold", markup=False
     )
-    problems = [*_sources(opened), *_programs(config), *_credentials(config), *_folders(opened, config)]
+    problems = [
+        *_sources(opened),
+        *_overrides(opened),
+        *_programs(config),
+        *_credentials(config),
+        *_folders(opened, config),
+    ]
     for wrong, told in problems:
         err.print(f"[bold red]wrong:[/] {told}" if wrong else f"[yellow]note:[/] {told}")
     if any(wrong for wrong, _ in problems):
@@ -44,20 +52,53 @@ def check(home: HomeOption) -> None:
 
 
 @config_app.command()
-def show(home: HomeOption) -> None:
-    """Print the settings that hold, defaults included, as TOML; what drac.toml sets is marked."""
+def show(
+    home: HomeOption,
+    document: Annotated[
+        str, typer.Option("--document", "-d", help="Only what holds for the document of this key.")
+    ] = "",
+) -> None:
+    """Print the settings that hold, defaults included, as TOML; what drac.toml sets is marked.
+
+    With --document, the sections that may differ by document, as they are for this one: each setting says
+    whether it is the default, from drac.toml, or from which override; then the stages that this makes others
+    than those of most documents.
+    """
     opened = Home(home)
     config = opened.config
-    for name in DracConfig.model_fields:
-        section: BaseModel = getattr(config, name)
+    for name in by_document() if document else DracConfig.model_fields:
+        section: Settings = getattr(config, name)
         out.print(f"[{name}]", markup=False)
-        given = section.model_fields_set
+        changed: dict[str, Override] = {}
+        if document and isinstance(section, ByDocument):
+            changed = section.changed_for(document)
+            section = section.for_document(document)
+        overrides: list[dict[str, object]] = []
         for key, value in section.model_dump(mode="json").items():
-            if value is None:
-                continue
-            mark = "  # set in drac.toml" if key in given else ""
-            out.print(f"{key} = {_toml(value)}{mark}", markup=False, soft_wrap=True)
+            if key == OVERRIDE:
+                overrides = value
+            elif value is not None:
+                mark = "  # set in drac.toml" if key in section.model_fields_set else ""
+                if key in changed:
+                    which = getattr(config, name).override.index(changed[key]) + 1
+                    mark = f"  # [[{name}.{OVERRIDE}]] number {which}, match = {_toml(changed[key].match)}"
+                out.print(f"{key} = {_toml(value)}{mark}", markup=False, soft_wrap=True)
+        for one in overrides:
+            out.print(f"[[{name}.{OVERRIDE}]]", markup=False)
+            for key, value in one.items():
+                out.print(f"{key} = {_toml(value)}", markup=False, soft_wrap=True)
         out.print()
+    if document:
+        _tell_of_document(opened, document)
+
+
+def _tell_of_document(opened: Home, key: str) -> None:
+    own, others = opened.config.for_document(key), opened.config.for_all_others()
+    stages = [s.name for s in STAGES if code_version(s, own) != code_version(s, others)]
+    told = f"made otherwise than without overrides: {', '.join(stages)}" if stages else "no stage is made"
+    out.print(f"# {told}{'' if stages else ' otherwise than without overrides'}", markup=False)
+    if opened.store.manifest(key) is None:
+        err.print(f"[yellow]note:[/] this home has no document {escape(repr(key))}; `drac status` lists them")
 
 
 @config_app.command()
@@ -82,6 +123,21 @@ def _sources(opened: Home) -> list[tuple[bool, str]]:
             found.append(
                 (True, f"{e}; its documents are kept. Take its line out of sources.txt to forget it.")
             )
+    return found
+
+
+def _overrides(opened: Home) -> list[tuple[bool, str]]:
+    """Those that no document of the home has anything of."""
+    keys = [m.document_key for m in opened.store.manifests()]
+    found = []
+    for name in by_document():
+        for n, one in enumerate(getattr(opened.config, name).override):
+            where = f"{name}.{OVERRIDE}.{n}"
+            if not one.settings:
+                found.append((False, f"{where}: it sets nothing; add a setting, or take it out"))
+            elif keys and not any(map(one.holds_for, keys)):
+                glob = escape(repr(one.match))
+                found.append((False, f"{where}.match: {glob} matches none of the {len(keys)} documents"))
     return found
 
 

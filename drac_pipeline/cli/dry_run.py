@@ -34,7 +34,7 @@ def print_dry_run(
     if money:
         table.add_column("USD", justify="right")
     for n, work in enumerate(found.work):
-        cost = _estimate(home, config, work) if money else Estimate()
+        cost = _estimate(home, config.for_document(work.key), work) if money else Estimate()
         total += cost
         if everything or n < MOST_ROWS:
             cells = [escape(work.key), work.change, _stages(work), escape(_why(work))]

@@ -61,7 +61,6 @@ def estimate_command(
       drac estimate ./contracts --home ~/drac/contracts --model gpt-4.1 --price-provider openai
     """
     config = Home(home).config
-    chosen = mode or ("auto" if config.convert.mode == "auto" else "model")
     changed = {"model": model or config.model.model, "price_provider": price_provider}
     if model:
         changed["plan_model"] = ""
@@ -72,15 +71,20 @@ def estimate_command(
     if prices.cost(settings.model, 1000, 1000).source == UNPRICED:
         err.print(f"[yellow]no price of {settings.model} is known[/]; write it into prices.toml in the home")
     rows: list[tuple[str, Estimate]] = []
+    modes: set[str] = set()
     for entry in FolderSource(source, config.source).list():
+        convert = config.for_document(entry.key).convert
+        # where nothing goes to a model yet, what it would cost if everything did
+        chosen = mode or (convert.mode if config.converts_by_model else "model")
+        modes.add(chosen)
         try:
-            pages, wanted, chars = measure(entry.path, entry.size, chosen, read_by_pages(config.convert))
+            pages, wanted, chars = measure(entry.path, entry.size, chosen, read_by_pages(convert))
         except DocumentError as e:
             err.print(f"[yellow]left out[/] {escape(entry.key)}: {escape(e.cause)}")
             continue
         rows.append((entry.key, estimate(pages, wanted, chars, settings, prices)))
     total = sum((e for _, e in rows), Estimate())
-    table = Table(title=f"{settings.model}, mode {chosen}", title_justify="left")
+    table = Table(title=f"{settings.model}, mode {' and '.join(sorted(modes))}", title_justify="left")
     table.add_column("document", overflow="fold")
     for name in ("pages", "by model", "calls", "convert in/out", "plan in/out", "USD"):
         table.add_column(name, justify="right")
@@ -97,11 +101,11 @@ def estimate_command(
 def measure(
     path: Path, size: int, mode: str, by_pages: Callable[[str], bool] = lambda _: False
 ) -> tuple[int, int, int]:
-    """Pages, pages for the model, characters of text. `by_pages` says of a suffix whether such files
-    are read by their pages. Raises DocumentError for a PDF that does not open."""
+    """Pages, pages for the model (none with mode `local`), characters of text. `by_pages` says of a suffix
+    whether such files are read by their pages. Raises DocumentError for a PDF that does not open."""
     suffix = path.suffix.lower()
     if suffix in _IMAGES:
-        return 1, 1, USUAL_PAGE_CHARS
+        return 1, int(mode != "local"), USUAL_PAGE_CHARS
     if suffix not in _PDF:
         chars = _text_size(path, size)
         # read from its own file, unless the settings say by its pages
@@ -115,7 +119,7 @@ def measure(
     finally:
         document.close()
     scans = sum(n < _SCAN_CHARS for n in lengths)
-    wanted = scans if mode == "auto" else len(lengths)
+    wanted = {"auto": scans, "local": 0}.get(mode, len(lengths))
     return len(lengths), wanted, sum(lengths) + scans * USUAL_PAGE_CHARS
 
 

@@ -91,7 +91,7 @@ def run(
         manifests = list(opened.store.manifests())
         register(instance, manifests)
         drop_strays(instance, opened)
-        keys = {w.key for w in found.work} | set(unreported(instance, manifests))
+        keys = {w.key for w in found.work} | set(unreported(instance, opened, manifests))
         summary = Summary(found)
         if not keys:
             index_without_run(instance, opened)  # an earlier run may have been killed before it got there

@@ -5,10 +5,11 @@ so that a change re-runs exactly the stages it affects.
 """
 
 from drac_pipeline.config.base import Settings, settings_hash
-from drac_pipeline.config.drac import CONFIG_FILE, DracConfig, load_config
+from drac_pipeline.config.drac import CONFIG_FILE, DracConfig, by_document, load_config
 from drac_pipeline.config.model import ModelConfig
 from drac_pipeline.config.operation import AlertsConfig, InspectConfig, RefreshConfig
-from drac_pipeline.config.plan import PlanConfig, PlanOverride, PlanPolicy
+from drac_pipeline.config.overrides import ByDocument, Override
+from drac_pipeline.config.plan import PlanConfig
 from drac_pipeline.config.search import EmbedConfig, EvaluateConfig, IndexConfig
 from drac_pipeline.config.stages import (
     ConvertConfig,
@@ -22,6 +23,7 @@ from drac_pipeline.config.stages import (
 __all__ = [
     "CONFIG_FILE",
     "AlertsConfig",
+    "ByDocument",
     "ConvertConfig",
     "DracConfig",
     "EmbedConfig",
@@ -31,14 +33,14 @@ __all__ = [
     "LimitsConfig",
     "ModelConfig",
     "NormalizeConfig",
+    "Override",
     "PlanConfig",
-    "PlanOverride",
-    "PlanPolicy",
     "RefreshConfig",
     "RenderConfig",
     "SectionConfig",
     "Settings",
     "SourceConfig",
+    "by_document",
     "load_config",
     "settings_hash",
 ]

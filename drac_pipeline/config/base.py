@@ -37,7 +37,10 @@ def check_globs(globs: Iterable[str]) -> None:
 
 
 def settings_hash(*settings: BaseModel) -> str:
-    """Twelve hex digits of the SHA-256 of the settings as canonical JSON, operational ones left out."""
-    values = [s.model_dump(mode="json", exclude=set(getattr(s, "operational", ()))) for s in settings]
+    """Twelve hex digits of the SHA-256 of the settings as canonical JSON, operational ones left out, and
+    overrides, which are applied before."""
+    values = [
+        s.model_dump(mode="json", exclude={"override", *getattr(s, "operational", ())}) for s in settings
+    ]
     text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]

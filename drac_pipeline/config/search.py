@@ -7,9 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from drac_pipeline.config.base import Settings
+from drac_pipeline.config.overrides import ByDocument
 
 
-class EmbedConfig(Settings):
+class EmbedConfig(ByDocument):
     """Chunks to vectors: by the embedded model, by Titan on Bedrock, or by an OpenAI-compatible endpoint.
     A service takes retries, timeouts and budgets from [model]."""
 
@@ -19,6 +20,7 @@ class EmbedConfig(Settings):
             *("texts_per_call", "calls_in_parallel", "price_provider"),
         }
     )
+    for_all = operational | {"provider", "model", "dimensions", "document_prefix", "query_prefix"}
     provider: Literal["local", "bedrock", "openai"] = "local"
     model: str = Field(
         default="",

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator
 
 from drac_pipeline.config.base import Settings, check_globs
+from drac_pipeline.config.overrides import ByDocument
 
 
 class SourceConfig(Settings):
@@ -23,9 +24,10 @@ class SourceConfig(Settings):
         return globs
 
 
-class NormalizeConfig(Settings):
+class NormalizeConfig(ByDocument):
     """Any format to PDF."""
 
+    for_all = frozenset({"office_command", "browser_command"})
     operational = frozenset(
         {
             "timeout_seconds",
@@ -70,7 +72,7 @@ class NormalizeConfig(Settings):
     )
 
 
-class RenderConfig(Settings):
+class RenderConfig(ByDocument):
     """PDF pages to PNG (paper: 200 DPI, no side over 1,568 px)."""
 
     operational = frozenset({"window"})
@@ -79,10 +81,11 @@ class RenderConfig(Settings):
     window: int = Field(default=32, ge=1, description="pages rendered per open document; bounds memory")
 
 
-class ConvertConfig(Settings):
+class ConvertConfig(ByDocument):
     """Pages to Markdown."""
 
     operational = frozenset({"sheet_max_cells"})
+    for_all = frozenset({"converter"})
     converter: Literal["local"] = "local"
     mode: Literal["local", "model", "auto"] = Field(
         default="local",
@@ -136,7 +139,7 @@ class ConvertConfig(Settings):
     )
 
 
-class LimitsConfig(Settings):
+class LimitsConfig(ByDocument):
     """What a document may take of this machine; beyond it, it fails alone."""
 
     document_seconds: float = Field(
@@ -154,7 +157,7 @@ class LimitsConfig(Settings):
     )
 
 
-class SectionConfig(Settings):
+class SectionConfig(ByDocument):
     """Elements to sections."""
 
     budget: int = Field(default=60, ge=1, description="elements a section holds at most")

@@ -66,7 +66,7 @@ def write_outcomes(
     instance = context.instance
     pointers: dict[str, dict[str, int]] = {}
     found = home.store.manifests_of(o.key for o in outcomes)
-    versions = {key: made_versions(m) for key, m in found.items()}
+    versions = {key: made_versions(m, home.config) for key, m in found.items()}
     for stage in STAGES:
         ended = [(o.key, s) for o in outcomes for s in o.stages if s.stage == stage.name and s.record]
         if not ended:
@@ -122,6 +122,14 @@ def _materialization(
     return AssetMaterialization(
         asset_key(stage.name), partition=key, metadata=stage_metadata(home, key, outcome), tags=tags
     )
+
+
+def stale_materialization(home: Home, manifest: Manifest, stage: Stage, version: str) -> AssetMaterialization:
+    """What there is of a stage once more, under the version it was made with: it then shows as stale."""
+    record = manifest.stages[stage.name]
+    outcome = StageOutcome(stage.name, "stale", record, reason="this document has other settings now")
+    pointers: dict[str, dict[str, int]] = {parent: {} for parent in stage.parents}
+    return _materialization(home, manifest.document_key, stage, outcome, version, pointers)
 
 
 def recorded_checks(

@@ -16,7 +16,7 @@ from dagster import (
 from pydantic import Field
 
 from drac_pipeline.defs.events import SOURCE_KEY, asset_key
-from drac_pipeline.defs.register import drop_strays, register
+from drac_pipeline.defs.register import drop_strays, register, show_own_settings
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
 from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
@@ -64,6 +64,7 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
         raise Failure(str(e), allow_retries=False) from e
     retired = retire_documents(context.instance, opened, looked.retire)
     fresh = register(context.instance, list(opened.store.manifests()))
+    show_own_settings(context.instance, opened, opened.store.manifests())
     drop_strays(context.instance, opened)
     work = [w for f in looked.found for w in f.work]
     skipped = [line for f in looked.found for line in f.skipped]

@@ -33,7 +33,7 @@ from dagster import (
 from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.jobs import INGEST, REPLAN, ingest
-from drac_pipeline.defs.register import drop_strays, register
+from drac_pipeline.defs.register import drop_strays, register, show_own_settings
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
 from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
@@ -84,6 +84,7 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
         return Tick(run=run, log=["the run looks at the sources itself"], cursor=json.dumps(asked))
     looked = look_at_sources(home, settle_seconds=home.config.refresh.settle_seconds)
     register(instance, list(home.store.manifests()))
+    show_own_settings(instance, home, home.store.manifests())
     retired = retire_documents(instance, home, looked.retire)
     drop_strays(instance, home)
     due = due_documents(home, looked)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dagster import DagsterInstance
 
-from drac_pipeline.defs.events import SOURCE_KEY, asset_key, source_materialization, source_version
+from drac_pipeline.defs.events import (
+    SOURCE_KEY,
+    asset_key,
+    source_materialization,
+    source_version,
+    stale_materialization,
+)
 from drac_pipeline.defs.instance_events import (
     failed_partitions,
     latest_code_versions,
@@ -17,7 +23,7 @@ from drac_pipeline.defs.instance_events import (
 )
 from drac_pipeline.defs.partitions import DOCUMENTS
 from drac_pipeline.defs.retire import forget, retire_documents
-from drac_pipeline.defs.versions import made_versions
+from drac_pipeline.defs.versions import defined_versions, made_versions
 from drac_pipeline.errors import ConfigError, DocumentError
 from drac_pipeline.globs import glob_pattern
 from drac_pipeline.pipeline import STAGES, STAGES_BY_NAME, DocumentOutcome, State, document_states
@@ -75,13 +81,15 @@ def _active(manifest: Manifest | None) -> bool:
     return manifest is not None and manifest.retired is None
 
 
-def unreported(instance: DagsterInstance, manifests: Collection[Manifest]) -> dict[str, list[str]]:
+def unreported(
+    instance: DagsterInstance, home: Home, manifests: Collection[Manifest]
+) -> dict[str, list[str]]:
     """Per document the stages whose good output Dagster does not show: that of a run killed between
     publishing and reporting, of a stage run in a notebook, one made again with the same result
     above it, or one that a run failed to get to."""
     out: dict[str, list[str]] = {}
     keys = [m.document_key for m in manifests]
-    made = {m.document_key: made_versions(m) for m in manifests}
+    made = {m.document_key: made_versions(m, home.config) for m in manifests}
     for stage in STAGES:
         data = latest_data_versions(instance, asset_key(stage.name), keys)
         code = latest_code_versions(instance, asset_key(stage.name), keys)
@@ -95,6 +103,25 @@ def unreported(instance: DagsterInstance, manifests: Collection[Manifest]) -> di
             if not shown or key in failed:
                 out.setdefault(key, []).append(stage.name)
     return out
+
+
+def show_own_settings(instance: DagsterInstance, home: Home, manifests: Iterable[Manifest]) -> None:
+    """Have Dagster show as stale what is so since an override came, changed or went: it compares with one
+    version an asset, which settings for some documents do not touch."""
+    defined = defined_versions(home.config)
+    made = [(m, made_versions(m, home.config)) for m in manifests if m.failure is None]
+    for stage in STAGES:
+        name = stage.name
+        found = [(m, vs[name]) for m, vs in made if vs.get(name, defined[name]) != defined[name]]
+        shown = latest_code_versions(instance, asset_key(stage.name), [m.document_key for m, _ in found])
+        report_runless(
+            instance,
+            [
+                stale_materialization(home, m, stage, version)
+                for m, version in found
+                if shown.get(m.document_key, version) != version
+            ],
+        )
 
 
 def documents_to_refresh(
@@ -137,7 +164,7 @@ def documents_to_refresh(
     for key in [*waiting, *(o.key for o in out.failed)]:
         manifests.pop(key, None)
     register(instance, manifests.values())
-    silent = unreported(instance, manifests.values())
+    silent = unreported(instance, home, manifests.values())
     for key, m in sorted(manifests.items()):
         if not keys and not look and not _can_begin(m, stages):
             continue

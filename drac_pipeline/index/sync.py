@@ -20,7 +20,7 @@ from drac_pipeline.config import DracConfig
 from drac_pipeline.index.table import ChunkTables, row_schema
 from drac_pipeline.model import embedder_of
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE, STAGES_BY_NAME, code_version
-from drac_pipeline.store import Home, Manifest
+from drac_pipeline.store import Home, Manifest, StageRecord
 
 STAGE = "chunk_embeddings"
 INDEX_FOLDER = "index"
@@ -111,10 +111,14 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
 
 def current_embedder(manifests: list[Manifest], config: DracConfig) -> str:
     """The embedder of the vectors made with these settings, or of the newest where none are."""
-    wanted = code_version(STAGES_BY_NAME[STAGE], config)
-    made = [m.stages[STAGE] for m in manifests if STAGE in m.stages]
-    made.sort(key=lambda r: (r.code_version == wanted, r.made_at))
-    return str(made[-1].facts["embedder"]) if made else ""
+    made = [(m.document_key, m.stages[STAGE]) for m in manifests if STAGE in m.stages]
+
+    def fitness(one: tuple[str, StageRecord]) -> tuple[bool, str]:
+        key, record = one
+        wanted = code_version(STAGES_BY_NAME[STAGE], config.for_document(key))
+        return record.code_version == wanted, record.made_at
+
+    return str(max(made, key=fitness)[1].facts["embedder"]) if made else ""
 
 
 def _compare(manifests: list[Manifest], embedder: str, there: dict[str, tuple[str, int]]) -> IndexState:

@@ -48,7 +48,8 @@ def converted_version(manifest: Manifest, fingerprint: str) -> str:
 
 
 def stale_reason(stage: Stage, record: StageRecord, inputs: dict[str, str] | None, config: DracConfig) -> str:
-    """Why the output that `record` describes is not what would be made now; "" where it is."""
+    """Why the output that `record` describes is not what would be made now; "" where it is. `config` is the
+    document's own."""
     if record.code_version != code_version(stage, config):
         old, new = record.code_version.split("-", 1)[0], str(stage.version)
         return "settings changed" if old == new else f"code changed (version {old} to {new})"
@@ -59,7 +60,9 @@ def stale_reason(stage: Stage, record: StageRecord, inputs: dict[str, str] | Non
 def document_states(
     store: Store, manifest: Manifest, config: DracConfig, fingerprint: str | None = None
 ) -> dict[str, StageState]:
-    """The state of every stage, given the source's fingerprint now (default: as recorded)."""
+    """The state of every stage, given the source's fingerprint now (default: as recorded), under the
+    document's own settings."""
+    config = config.for_document(manifest.document_key)
     fingerprint = fingerprint or manifest.source.fingerprint
     out: dict[str, StageState] = {}
     for stage in STAGES:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from drac_pipeline.config import DracConfig
+from drac_pipeline.config import DracConfig, by_document
 from drac_pipeline.errors import ConfigError, DocumentError, DracError
 from drac_pipeline.pipeline.removal import Removals, removals
 from drac_pipeline.pipeline.retry import Retry, retry
@@ -145,7 +145,9 @@ def glance(home: Home, sources: Iterable[str | Path] = ()) -> Glance:
 
 
 def _versions(config: DracConfig) -> str:
-    return " ".join(code_version(s, config) for s in STAGES) + config.refresh.model_dump_json()
+    overrides = [o for n in by_document() for o in getattr(config, n).model_dump(mode="json")["override"]]
+    versions = " ".join(code_version(s, config) for s in STAGES)
+    return f"{versions} {overrides}{config.refresh.model_dump_json()}"
 
 
 def _chosen(home: Home, sources: Iterable[str | Path]) -> list[Path]:

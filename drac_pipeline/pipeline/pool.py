@@ -122,7 +122,7 @@ def _one_pool(
     numbers = itertools.count()
     broken = False
     with tempfile.TemporaryDirectory(prefix="drac-watch-") as notes:
-        watch = Watch(Path(notes), config.limits)
+        watch = Watch(Path(notes))
         killed: dict[int, Killed] = {}
         told: dict[int, tuple[str, int, int]] = {}
         try:
@@ -130,7 +130,8 @@ def _one_pool(
                 while waiting and not broken and len(running) < workers * 2:
                     number, task = next(numbers), waiting.pop()
                     try:
-                        future = pool.submit(_work, store, task, config, force, run, notes, number)
+                        own = config.for_document(task[0])
+                        future = pool.submit(_work, store, task, own, force, run, notes, number)
                     except BrokenProcessPool:
                         suspects.append(task)
                         broken = True
@@ -150,7 +151,8 @@ def _one_pool(
                         continue
                     yield outcome
                 if not broken:
-                    killed.update(watch.look([number for number, _ in running.values()]))
+                    limits = {n: config.for_document(task[0]).limits for n, task in running.values()}
+                    killed.update(watch.look(limits))
                 for number, task in running.values():
                     pages = watch.pages(number)
                     if pages and pages != told.get(number):

@@ -73,6 +73,7 @@ def process_document(
     is called before each stage. `run` names what budgets for model calls count by.
     """
     began = time.monotonic()
+    config = config.for_document(key)
     outcomes: list[StageOutcome] = []
     with store.working_on(key):
         for stage in STAGES:
@@ -216,7 +217,7 @@ def record_failure(
     store: Store, key: str, stage: Stage, inputs: dict[str, str], config: DracConfig, error: DocumentError
 ) -> FailureRecord:
     """Write into the manifest why the document stopped, counting attempts under the same conditions."""
-    version = code_version(stage, config)
+    version = code_version(stage, config.for_document(key))
     failure = FailureRecord(
         stage=stage.name,
         kind=error.kind,

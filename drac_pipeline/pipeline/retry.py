@@ -53,7 +53,7 @@ def retry(manifest: Manifest, config: DracConfig, moment: datetime | None = None
     failure = manifest.failure
     if failure is None:
         return Retry(True, "")
-    if changed := _changed(manifest, failure, config):
+    if changed := _changed(manifest, failure, config.for_document(manifest.document_key)):
         return Retry(True, f"tried again: {changed} changed since it failed")
     if failure.kind in LASTING:
         return Retry(False, "not tried again by itself until the file or the stage's settings change")

@@ -77,7 +77,7 @@ _OF_WEB_PAGE = {b"drac_source": b"web page"}
 @dataclass(frozen=True)
 class StageContext:
     """What a stage function gets: the document, where to find a parent's file
-    (`read(stage, name)`), the folder to write to, and the settings. For model calls: the folder of
+    (`read(stage, name)`), the folder to write to, and the document's settings. For model calls: the folder of
     their ledger and results (`state`) and the `run` they count to."""
 
     document: SourceDocument
@@ -114,8 +114,9 @@ class Stage:
 
 
 def code_version(stage: Stage, config: DracConfig) -> str:
-    """The identity of a stage's code and settings, such as `3-5f0c2a9b7d11`."""
-    return f"{stage.version}-{settings_hash(*stage.settings(config))}"
+    """The identity of a stage's code and settings, such as `3-5f0c2a9b7d11`; `config` is a document's own
+    (`DracConfig.for_document`)."""
+    return f"{stage.version}-{config.remembered(stage.name, lambda: settings_hash(*stage.settings(config)))}"
 
 
 # ------------------------------------------------------------------- stages

@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,20 +73,19 @@ class Notes:
 class Watch:
     """Kills workers beyond the limits; `folder` is where they note what they begin."""
 
-    def __init__(self, folder: Path, limits: LimitsConfig) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.limits = limits
 
-    def look(self, tasks: list[int]) -> dict[int, Killed]:
-        """Kill the workers of those tasks that are beyond a limit; gives the tasks and why."""
+    def look(self, tasks: Mapping[int, LimitsConfig]) -> dict[int, Killed]:
+        """Kill the workers of those tasks that are beyond their limits; gives the tasks and why."""
         killed: dict[int, Killed] = {}
-        for task in tasks:
+        for task, limits in tasks.items():
             note = self.folder / str(task)
             try:
                 pid, began = int(note.read_text()), note.stat().st_mtime
             except (OSError, ValueError):  # not begun
                 continue
-            why = self._beyond(task, pid, time.time() - began)
+            why = self._beyond(task, pid, time.time() - began, limits)
             if why:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -117,8 +117,7 @@ class Watch:
                     found.append(pid)
         return found
 
-    def _beyond(self, task: int, pid: int, seconds: float) -> Killed | None:
-        limits = self.limits
+    def _beyond(self, task: int, pid: int, seconds: float, limits: LimitsConfig) -> Killed | None:
         if seconds > limits.document_seconds:
             return Killed(
                 "timed out",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
-from drac_pipeline.config import PlanConfig, PlanPolicy
+from drac_pipeline.config import PlanConfig
 from drac_pipeline.model.element import Element, ElementKind
 from drac_pipeline.model.plan import ChunkPlan, PlannedChunk
 from drac_pipeline.plan.local import plan_items
@@ -133,7 +133,7 @@ def _wrong_headings(
 def complete(
     elements: Sequence[Element],
     plan: ChunkPlan,
-    config: PlanPolicy | None = None,
+    config: PlanConfig | None = None,
     counter: TokenCounter | None = None,
     *,
     web_page: bool = False,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from drac_pipeline.config import DracConfig, PlanPolicy
+from drac_pipeline.config import DracConfig, PlanConfig
 from drac_pipeline.llm.ledger import Purpose
 from drac_pipeline.llm.prompts import PLANS, WEB, Prompt, prompt
 from drac_pipeline.llm.protocol import Request, RequestRefused, Stop
@@ -221,7 +221,7 @@ def _chunks(
     bare: set[str],
     sizes: Sizes,
     headings: dict[str, int],
-    policy: PlanPolicy,
+    policy: PlanConfig,
     section_id: str,
 ) -> list[PlannedChunk]:
     """The chunks of a section; bare headings go with what follows, and what is longer than a chunk

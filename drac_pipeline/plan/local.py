@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drac_pipeline.config import PlanConfig, PlanPolicy
+from drac_pipeline.config import PlanConfig
 from drac_pipeline.model.element import Element
 from drac_pipeline.model.plan import ChunkPlan, PlannedChunk
 from drac_pipeline.model.section import Section
@@ -21,7 +21,7 @@ def plan_local(
     document_key: str,
     elements: Sequence[Element],
     sections: Sequence[Section],
-    config: PlanPolicy | None = None,
+    config: PlanConfig | None = None,
     counter: TokenCounter | None = None,
 ) -> ChunkPlan:
     """Chunks of whole blocks around one topic, section by section, in reading order.
@@ -43,7 +43,7 @@ def plan_local(
 
 def plan_items(
     items: Sequence[Element],
-    policy: PlanPolicy,
+    policy: PlanConfig,
     sizes: Sizes,
     headings: dict[str, int],
     section_id: str = "",

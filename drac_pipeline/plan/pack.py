@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drac_pipeline.config import PlanPolicy
+from drac_pipeline.config import PlanConfig
 from drac_pipeline.model.element import ElementKind
 from drac_pipeline.plan.blocks import Cut, Piece, leads_in
 from drac_pipeline.plan.cohesion import cohesion
@@ -31,7 +31,7 @@ FRAGMENT_CHARS = 60  # a paragraph shorter than this is not counted as a block
 
 
 def pack(
-    pieces: Sequence[Piece], policy: PlanPolicy, sizes: Sizes, headings: dict[str, int]
+    pieces: Sequence[Piece], policy: PlanConfig, sizes: Sizes, headings: dict[str, int]
 ) -> list[list[Piece]]:
     """The pieces as chunks, in order.
 
@@ -57,7 +57,7 @@ def _best_start(
     j: int,
     best: list[tuple[float, int]],
     prices: list[float],
-    policy: PlanPolicy,
+    policy: PlanConfig,
     sizes: Sizes,
     headings: dict[str, int],
 ) -> tuple[float, int]:
@@ -96,7 +96,7 @@ def _is_fragment(piece: Piece) -> bool:
     return len(piece.items) == 1 and not piece.items[0].group and len(piece.items[0].text) < FRAGMENT_CHARS
 
 
-def _chunk_price(size: int, n_blocks: int, policy: PlanPolicy, sizes: Sizes) -> float:
+def _chunk_price(size: int, n_blocks: int, policy: PlanConfig, sizes: Sizes) -> float:
     """What a chunk of this size costs; nothing at the target size."""
     miss = (size - sizes.target) / sizes.target
     if miss < 0:

@@ -9,7 +9,8 @@ from drac_pipeline.plan.size import TokenCounter
 def policy_of(config: DracConfig, document_key: str) -> tuple[PlanConfig, TokenCounter | None]:
     """The plan settings of a document, overrides applied, and the counter of the embedder of [embed]
     where they count its tokens. Raises ConfigError as the embedder does."""
-    policy = config.plan.for_document(document_key)
+    config = config.for_document(document_key)
+    policy = config.plan
     if policy.size_unit != "tokens":
         return policy, None
     from drac_pipeline.index.open import open_embedder

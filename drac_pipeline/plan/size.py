@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from drac_pipeline.config import PlanPolicy
+from drac_pipeline.config import PlanConfig
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.model.element import Element, ElementKind
 
@@ -48,7 +48,7 @@ class Sizes:
         return {e.id: self.of([e]) for e in elements if e.kind is ElementKind.HEADING}
 
 
-def sizes_of(policy: PlanPolicy, counter: TokenCounter | None = None, title: str = "") -> Sizes:
+def sizes_of(policy: PlanConfig, counter: TokenCounter | None = None, title: str = "") -> Sizes:
     """The sizes that a policy asks for, less what the document's title takes of every chunk.
     Raises ConfigError for tokens without a counter."""
     if policy.size_unit == "characters":

@@ -59,13 +59,13 @@ class Bench:
         register(self.instance, list(self.home.store.manifests()))
         return sorted(m.document_key for m in self.home.store.manifests())
 
-    def launch(self, job: str = INGEST, **config: object) -> ExecuteInProcessResult:
+    def launch(self, job: str = INGEST, op: str = OP_NAME, **config: object) -> ExecuteInProcessResult:
         """A run without partitions, as from the Launchpad or `drac run`."""
         return (
             self.definitions()
             .resolve_job_def(job)
             .execute_in_process(
-                run_config={"ops": {OP_NAME: {"config": config}}},
+                run_config={"ops": {op: {"config": config}}},
                 instance=self.instance,
                 raise_on_error=False,
             )

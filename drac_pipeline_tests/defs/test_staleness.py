@@ -107,3 +107,34 @@ def test_a_partial_run_leaves_the_rest_to_the_next_refresh(done) -> None:
     assert done.stale(changed)[KEYS[0]] == ["chunks", "chunk_embeddings"]
     done.launch()
     assert done.stale(changed) == {}
+
+
+OVERRIDE = "[[plan.override]]\nmatch = 'notes/'\ntarget_chars = 400\n"
+
+
+def test_settings_of_some_documents_make_only_these_stale_in_the_ui(done) -> None:
+    """An override that comes, changes and goes, each time seen before a run and cleared by it."""
+    due = {KEYS[1]: ["chunk_plan", "chunks", "chunk_embeddings"]}
+    for toml in (OVERRIDE, OVERRIDE.replace("400", "300"), ""):
+        use(done, toml)
+        assert done.stale(done.home.config) == {}  # the definitions alone cannot tell
+        assert done.launch("register_documents", op="look_at_sources").success
+        assert done.stale(done.home.config) == due
+        assert done.launch("register_documents", op="look_at_sources").success
+        assert done.stale(done.home.config) == due
+        assert done.emitted(done.launch()) == due
+        assert done.stale(done.home.config) == {}
+        assert done.emitted(done.launch()) == {}
+
+
+def test_a_setting_of_all_leaves_documents_alone_that_have_their_own(done) -> None:
+    use(done, OVERRIDE)
+    done.launch()
+    use(done, "[plan]\ntarget_chars = 500\n" + OVERRIDE)
+    shown = done.stale(done.home.config)
+    assert set(shown) == set(KEYS)  # until somebody looks: Dagster has one version an asset
+    emitted = done.emitted(done.launch())
+    assert emitted == {key: ["chunk_plan", "chunks", "chunk_embeddings"] for key in KEYS}
+    versions = {k: done.home.store.manifest(k).stages["chunk_plan"].made_at for k in KEYS}
+    assert done.stale(done.home.config) == {} and done.emitted(done.launch()) == {}
+    assert versions == {k: done.home.store.manifest(k).stages["chunk_plan"].made_at for k in KEYS}

@@ -43,7 +43,7 @@ class Wrac(Chunker):
 
     def chunk(self, document: CorpusDocument) -> list[Piece]:
         """The chunks of the page, or of the page of that name in the folder `html`."""
-        config = document.home.config
+        config = document.home.config.for_document(document.key)
         converted = convert_web(self._page(document), "html", config.convert)
         elements = parse_markdown(converted.markdown, converted.spans)
         cut = sections(elements, config.section)

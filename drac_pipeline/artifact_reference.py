@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pydantic import BaseModel
@@ -45,7 +46,7 @@ reader sees the old output or the new one, never half of either. `Store.path(key
 nothing outside the project should rely on folder names.
 """
 
-JSON_FILES: tuple[tuple[str, str, tuple[type[BaseModel], ...]], ...] = (
+JSON_FILES: tuple[tuple[str, str, tuple[type[Any], ...]], ...] = (
     (
         "manifest.json",
         "The record of a document.",
@@ -92,9 +93,10 @@ def _parquet(schema: pa.Schema, noun: type) -> list[str]:
     return lines + [f"| `{f.name}` | {_short(str(f.type))} | {about.get(f.name, '')} |" for f in schema]
 
 
-def _fields(model: type[BaseModel]) -> list[str]:
+def _fields(model: type[Any]) -> list[str]:
     lines = [f"**{model.__name__}**: {_summary(model)}", "", "| field | type |", "|---|---|"]
-    for name, field in model.model_fields.items():
+    fields = model.model_fields if issubclass(model, BaseModel) else model.__pydantic_fields__
+    for name, field in fields.items():
         kind = field.annotation
         text = kind.__name__ if isinstance(kind, type) and "[" not in str(kind) else str(kind)
         text = re.sub(r"\b(?:typing|drac_pipeline(?:\.\w+)*)\.", "", text).replace("|", "\\|")

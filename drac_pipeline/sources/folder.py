@@ -84,7 +84,15 @@ class FolderSource:
             path = self.root / self._only
             entry = self._entry(path, self._only, path.stat())
             return [entry]
-        entries = [e for e in self._walk(self.root, "", ()) if self._wanted(e)]
+        include, exclude = (
+            [glob_pattern(g) for g in globs] for globs in (self.config.include, self.config.exclude)
+        )
+        root = len(str(self.root).rstrip("/")) + 1
+        entries = []
+        for entry in self._walk(self.root, "", ()):
+            name = unicodedata.normalize("NFC", str(entry.path)[root:])
+            if any(g.fullmatch(name) for g in include) and not any(g.fullmatch(name) for g in exclude):
+                entries.append(entry)
         return sorted(entries, key=lambda e: e.key)
 
     def fingerprint(self, entry: SourceEntry) -> SourceDocument:
@@ -123,13 +131,14 @@ class FolderSource:
             if _IGNORED_NAMES.match(item.name):
                 continue
             path = Path(item.path)
-            if _is_home(path):
-                self.skipped.append(Skipped(path, "a home of drac, not documents"))
-                continue
             try:
+                is_folder = item.is_dir()
+                if is_folder and _is_home(path):
+                    self.skipped.append(Skipped(path, "a home of drac, not documents"))
+                    continue
                 if item.is_symlink() and not self._may_follow(path):
                     continue
-                if item.is_dir():
+                if is_folder:
                     yield from self._walk(path, f"{prefix}{item.name}/", (*parents, me))
                     continue
                 stat = item.stat()
@@ -153,11 +162,6 @@ class FolderSource:
 
     def _entry(self, path: Path, relative: str, stat: os.stat_result) -> SourceEntry:
         return SourceEntry(document_key(relative), path, stat.st_size, stat.st_mtime_ns)
-
-    def _wanted(self, entry: SourceEntry) -> bool:
-        name = unicodedata.normalize("NFC", str(entry.path.relative_to(self.root).as_posix()))
-        included = any(glob_pattern(g).fullmatch(name) for g in self.config.include)
-        return included and not any(glob_pattern(g).fullmatch(name) for g in self.config.exclude)
 
 
 def _is_home(folder: Path) -> bool:

@@ -18,6 +18,7 @@ whatever else lies beside it, and no two paths share one:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import unicodedata
@@ -69,6 +70,7 @@ def path_of_key(key: str) -> str | None:
     return unicodedata.normalize("NFD", path) if decomposed else path
 
 
+@functools.lru_cache(maxsize=4096)  # asked for each stage of a document
 def artifact_dirname(key: str) -> str:
     """A directory name for the artifacts of `key`: ASCII, at most 120 bytes, unique per key.
 
@@ -101,6 +103,8 @@ def _bytes(text: str) -> bytes:
 def _escape(path: str, *, ascii_only: bool = False) -> str:
     text = _PERCENT.sub("%25", path)
     text = _THIRD_DOT.sub("..%2E", text)
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text
     return "".join(_hex(c) if _forbidden(c) or (ascii_only and ord(c) > 127) else c for c in text)
 
 

@@ -20,12 +20,14 @@ import tempfile
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Self
 
 from pydantic import ValidationError
 
 from drac_pipeline.errors import DracError
 from drac_pipeline.sources.keys import artifact_dirname
 from drac_pipeline.store.manifest import MANIFEST_SCHEMA_VERSION, Manifest, StageRecord
+from drac_pipeline.store.seen import seen_in
 from drac_pipeline.store.store import MANIFEST_FILE, ArtifactMissing
 
 log = logging.getLogger(__name__)
@@ -38,6 +40,10 @@ class LocalStore:
 
     def __init__(self, root: Path) -> None:
         self.root = Path(root)
+        self._seen = seen_in(os.path.abspath(root))  # noqa: PTH100 - links stay as they are
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Path]]:
+        return type(self), (self.root,)
 
     @property
     def address(self) -> str:
@@ -59,8 +65,11 @@ class LocalStore:
 
     def document_dir(self, key: str) -> Path:
         """The folder of a document (it may not exist yet)."""
+        return Path(self._document_path(key))
+
+    def _document_path(self, key: str) -> str:
         name = artifact_dirname(key)
-        return self.root / "documents" / name[-2:] / name
+        return f"{self.root}/documents/{name[-2:]}/{name}"
 
     # ------------------------------------------------------------- manifests
 
@@ -69,7 +78,7 @@ class LocalStore:
 
         Raises DracError where the manifest cannot be read or is of a newer schema.
         """
-        return self._read_manifest(self.document_dir(key) / MANIFEST_FILE)
+        return self._read_manifest(f"{self._document_path(key)}/{MANIFEST_FILE}")
 
     def manifests_of(self, keys: Iterable[str]) -> dict[str, Manifest]:
         """The manifests of those of `keys` that the store knows."""
@@ -77,10 +86,16 @@ class LocalStore:
 
     def manifests(self, *, retired: bool = False) -> Iterator[Manifest]:
         """All manifests, in no particular order; those of retired documents only if asked for."""
-        for path in (self.root / "documents").glob("*/*/" + MANIFEST_FILE):
-            found = self._read_manifest(path)
-            if found is not None and (retired or found.retired is None):
-                yield found
+        paths: set[str] = set()
+        for folder in _folders(f"{self.root}/documents"):
+            for document in _folders(folder):
+                path = f"{document}/{MANIFEST_FILE}"
+                found = self._look_at_manifest(path)
+                if found is not None:
+                    paths.add(path)
+                    if retired or found.retired is None:
+                        yield found
+        self._seen.keep_only(paths)
 
     def update_manifest(self, key: str, change: Callable[[Manifest | None], Manifest]) -> Manifest:
         """Replace the manifest of `key` by `change(current)`, alone among writers."""
@@ -127,10 +142,24 @@ class LocalStore:
                 self._write_manifest(new.document_key, manifest)
                 return manifest
 
-    def _read_manifest(self, path: Path) -> Manifest | None:
+    def _look_at_manifest(self, path: str) -> Manifest | None:
+        """Read it, unless it is as it was when this process read it last."""
         try:
-            data = path.read_bytes()
-        except FileNotFoundError:
+            stat = os.stat(path)  # noqa: PTH116 - many times
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        found = self._seen.get(path, stat)
+        if found is None:
+            found = self._read_manifest(path)
+            if found is not None:
+                self._seen.put(path, stat, found)
+        return found
+
+    def _read_manifest(self, path: str) -> Manifest | None:
+        try:
+            with open(path, "rb") as f:  # noqa: PTH123 - many times
+                data = f.read()
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
             manifest = Manifest.model_validate_json(data)
@@ -218,9 +247,10 @@ class LocalStore:
 
     def has_files(self, key: str, stage: str, record: StageRecord) -> bool:
         """True where every file that the record names is there in its full size."""
-        folder = self.document_dir(key) / stage / record.version
+        folder = f"{self._document_path(key)}/{stage}/{record.version}"
         try:
-            there = {e.name: e.stat().st_size for e in os.scandir(folder)}
+            with os.scandir(folder) as found:
+                there = {e.name: e.stat().st_size for e in found}
         except (FileNotFoundError, NotADirectoryError):
             return False
         return all(n in there and there[n] == record.sizes.get(n, there[n]) for n in record.files)
@@ -245,6 +275,15 @@ class LocalStore:
 
     def fetch(self, wanted: Iterable[tuple[Manifest, str, str]]) -> None:
         """Nothing to do: the files are on this machine."""
+
+
+def _folders(path: str) -> list[str]:
+    """What lies in a folder; nothing where it is none."""
+    try:
+        with os.scandir(path) as found:
+            return [e.path for e in found]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _link_or_copy(source: str, target: str) -> None:

@@ -1,5 +1,7 @@
 import fcntl
 import multiprocessing
+import os
+import pickle
 import shutil
 import threading
 import time
@@ -13,6 +15,7 @@ from drac_pipeline.store import ArtifactMissing, LocalStore, Manifest, SourceRec
 from drac_pipeline.store.manifest import path_of_text, path_text
 
 SOURCE = SourceRecord(root="/r", path="/r/a.pdf", fingerprint="f" * 64, size=1)
+LARGER = SourceRecord(root="/r", path="/r/a.pdf", fingerprint="e" * 64, size=2)
 
 
 def record(version: str, **more: object) -> StageRecord:
@@ -138,6 +141,26 @@ def test_writers_of_different_stages_lose_nothing_of_each_other(tmp_path):
     manifest = store.manifest("a.pdf")
     assert manifest is not None
     assert {s: r.version for s, r in manifest.stages.items()} == {"one": "v19", "two": "v19", "three": "v19"}
+
+
+def test_a_listing_shows_what_was_written_since_the_one_before(tmp_path):
+    store = registered(tmp_path)
+    store.update_manifest("b.pdf", lambda _: Manifest(document_key="b.pdf", source=SOURCE))
+
+    def listed() -> dict[str, int]:
+        return {m.document_key: m.source.size for m in store.manifests()}
+
+    for key in ("a.pdf", "b.pdf"):  # as old as what a listing remembers
+        os.utime(store.document_dir(key) / "manifest.json", (1_000_000_000, 1_000_000_000))
+    assert listed() == {"a.pdf": 1, "b.pdf": 1}
+    other = LocalStore(store.root)  # another run in the same process
+    assert {id(m) for m in other.manifests()} == {id(m) for m in store.manifests()}
+    other.update_manifest("a.pdf", lambda _: Manifest(document_key="a.pdf", source=LARGER))
+    assert listed() == {"a.pdf": 2, "b.pdf": 1}
+    other.forget("b.pdf")
+    assert listed() == {"a.pdf": 2}
+    elsewhere = pickle.loads(pickle.dumps(store))
+    assert elsewhere.manifest("a.pdf") == store.manifest("a.pdf")
 
 
 def test_a_path_that_is_not_utf8_survives_the_manifest():

@@ -67,7 +67,8 @@ class ByDocument(Settings):
         """Each value by the rules of the section, so that an error names its key."""
         if not isinstance(given, list) or any(isinstance(one, Override) for one in given):
             return given
-        form: TypeAdapter[list[_Written]] = TypeAdapter(GenericAlias(list, (_written(cls),)))
+        a_list: Any = GenericAlias(list, (_written(cls),))
+        form: TypeAdapter[list[_Written]] = TypeAdapter(a_list)
         written = form.validate_python(given)
         return [
             Override(

@@ -140,7 +140,8 @@ def failed_partitions(instance: DagsterInstance, asset_key: AssetKey) -> set[str
 
 
 def report_runless(
-    instance: DagsterInstance, events: Sequence[AssetMaterialization | AssetObservation]
+    instance: DagsterInstance,
+    events: Sequence[AssetMaterialization | AssetObservation | AssetCheckEvaluation],
 ) -> None:
     """Store events that belong to no run: ``report_runless_asset_event`` for many at once."""
     now = get_current_timestamp()
@@ -155,9 +156,7 @@ def report_runless(
             dagster_event=DagsterEvent(
                 _event_type(event).value,
                 RUNLESS_JOB_NAME,
-                event_specific_data=StepMaterializationData(event)
-                if isinstance(event, AssetMaterialization)
-                else AssetObservationData(event),
+                event_specific_data=_event_data(event),
             ),
         )
         for event in events
@@ -223,6 +222,14 @@ def write_together(
             message = f"Asset check '{event.check_name}' on '{event.asset_key.to_user_string()}' {outcome}."
             written.append(DagsterEvent.from_step(kind, step, event, message, batch))
     yield from written
+
+
+def _event_data(
+    event: AssetMaterialization | AssetObservation | AssetCheckEvaluation,
+) -> StepMaterializationData | AssetObservationData | AssetCheckEvaluation:
+    if isinstance(event, AssetMaterialization):
+        return StepMaterializationData(event)
+    return AssetObservationData(event) if isinstance(event, AssetObservation) else event
 
 
 def _event_type(event: object) -> DagsterEventType:

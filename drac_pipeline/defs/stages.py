@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from dagster import (
+    AssetCheckKey,
     AssetCheckSpec,
     AssetExecutionContext,
     AssetsDefinition,
@@ -42,9 +43,11 @@ from drac_pipeline.defs.partitions import documents
 from drac_pipeline.defs.register import Refresh, documents_to_refresh, register
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.run_process import process_tags
-from drac_pipeline.defs.vector_index import index_after_run
+from drac_pipeline.defs.vector_index import INDEXED, index_after_run, indexed_evaluation
 from drac_pipeline.defs.versions import defined_versions
 from drac_pipeline.errors import DocumentError, DracError
+from drac_pipeline.index.sync import STAGE as EMBEDDINGS
+from drac_pipeline.index.sync import index_state
 from drac_pipeline.pipeline import STAGES, DocumentOutcome
 from drac_pipeline.pipeline.pool import map_documents
 from drac_pipeline.pipeline.progress import PageLines, listening_to_pages, report
@@ -58,6 +61,7 @@ CHECKS = {
     "fidelity": "Each page has its own words and no others: recall and precision against the PDF's text.",
     "coverage": "Every content element is in exactly one chunk, in order, under its own headings.",
     "verbatim": "The text of each chunk is the text of its elements, byte for byte.",
+    "chunk_size": "No chunk of several elements is over the hard size, and none is without text.",
     "within_embedder": "No chunk was cut to what the embedder reads; lists those that are longer.",
 }
 DOCUMENTS_PER_BACKFILL_RUN = 500  # a run takes all cores: several at once start several times, for nothing
@@ -129,6 +133,14 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
             for s in STAGES
             for name, blocking in s.checks.items()
         ]
+        checks.append(
+            AssetCheckSpec(
+                INDEXED,
+                asset=asset_key(EMBEDDINGS),
+                description="The vector index holds the chunks of this document as they are now.",
+                partitions_def=documents,
+            )
+        )
 
     @multi_asset(
         name=OP_NAME,
@@ -150,9 +162,12 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         force = config.force or (ranged and not whole)
         if not whole and not selected:  # checks alone, as by "Execute" on their page
             keys = context.partition_keys if ranged else [m.document_key for m in opened.store.manifests()]
-            yield from write_together(
-                context, recorded_checks(opened.store, keys, context.selected_asset_check_keys)
-            )
+            wanted = context.selected_asset_check_keys
+            told = recorded_checks(opened.store, keys, wanted)
+            if AssetCheckKey(asset_key(EMBEDDINGS), INDEXED) in wanted:
+                state = index_state(opened)
+                told += [indexed_evaluation(state, k) for k in keys]
+            yield from write_together(context, told)
             return
         if ranged:
             refresh = yield from _look_at_partitions(context, opened, stages, whole)
@@ -170,6 +185,7 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         if refresh.retired:
             context.log.info(f"{len(refresh.retired)} documents retired: {', '.join(refresh.retired[:20])}")
         buffer: list[DocumentOutcome] = []
+        embedded: set[str] = set()
         flushed = time.monotonic()
         context.log.info(f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
         with listening_to_pages(PageLines(context.log.info)):
@@ -179,11 +195,13 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
                     failed.append(outcome)
                     context.log.error(_failure_line(outcome))
                 buffer.append(outcome)
+                if any(s.stage == EMBEDDINGS and s.failure is None for s in outcome.stages):
+                    embedded.add(outcome.key)
                 if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
                     yield from write_outcomes(context, opened, buffer)
                     buffer, flushed = [], time.monotonic()
         yield from write_outcomes(context, opened, buffer)
-        yield from index_after_run(context, opened)
+        yield from index_after_run(context, opened, embedded)
         report_overview(context.instance, opened, len(refresh.tasks))
         if failed or refresh.unreachable or refresh.refused:
             raise _failure(failed, refresh.unreachable, refresh.refused)

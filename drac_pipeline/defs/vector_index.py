@@ -5,7 +5,7 @@ asset after theirs would be skipped then. The asset is there to be seen, checked
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from dagster import (
     AssetCheckEvaluation,
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 INDEX_KEY = AssetKey("vector_index")
 IN_STEP = "index_in_step"
+INDEXED = "indexed"
 _MOST_KEYS = 30
 Event = AssetMaterialization | AssetCheckEvaluation
 
@@ -53,13 +54,14 @@ Event = AssetMaterialization | AssetCheckEvaluation
     description="Chunks with their text and vectors in LanceDB, one table an embedder, for `drac search`."
     " Every run that changes chunks or retires documents brings it in step.",
 )
-def vector_index(home: HomeResource) -> MaterializeResult:
+def vector_index(context: AssetExecutionContext, home: HomeResource) -> MaterializeResult:
     """Bring the index in step with the chunks there are."""
     opened = home.open()
     try:
         done = sync_index(opened)
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
+    report_runless(context.instance, [indexed_evaluation(done.state, k) for k in done.keys])
     verdict = _evaluation(done.state)
     return MaterializeResult(
         metadata=_metadata(opened, done),
@@ -69,10 +71,15 @@ def vector_index(home: HomeResource) -> MaterializeResult:
     )
 
 
-def index_after_run(context: AssetExecutionContext, home: Home) -> Iterator[object]:
-    """Bring the index in step in the run of another asset; a failure is told by the check, and logged."""
+def index_after_run(
+    context: AssetExecutionContext, home: Home, embedded: Collection[str]
+) -> Iterator[object]:
+    """Bring the index in step in the run of another asset; a failure is told by the checks, and logged.
+    `embedded` are the documents whose vectors the run made or found good."""
     try:
-        yield from write_together(context, _events(home, sync_index(home)))
+        done = sync_index(home)
+        told = [indexed_evaluation(done.state, k) for k in sorted({*done.keys, *embedded})]
+        yield from write_together(context, [*_events(home, done), *told])
     except Exception as e:  # nothing that is wrong with the index may take a run's documents with it
         context.log.error(f"the index could not be brought in step: {type(e).__name__}: {e}")
         verdict = AssetCheckEvaluation(
@@ -81,7 +88,8 @@ def index_after_run(context: AssetExecutionContext, home: Home) -> Iterator[obje
             passed=False,
             metadata={"error": f"{type(e).__name__}: {e}"},
         )
-        yield from write_together(context, [verdict])
+        lost = [_indexed(k, f"{type(e).__name__}: {e}") for k in sorted(embedded)]
+        yield from write_together(context, [verdict, *lost])
 
 
 def index_without_run(instance: DagsterInstance, home: Home) -> Synced | None:
@@ -94,9 +102,26 @@ def index_without_run(instance: DagsterInstance, home: Home) -> Synced | None:
     except Exception as e:
         log.error("the index could not be brought in step: %s: %s", type(e).__name__, e)
         return None
-    report_runless(instance, [_materialization(home, done)])
-    instance.report_runless_asset_event(_evaluation(done.state))
+    verdicts = [_evaluation(done.state), *(indexed_evaluation(done.state, k) for k in done.keys)]
+    report_runless(instance, [_materialization(home, done), *verdicts])
     return done
+
+
+def indexed_evaluation(state: IndexState, key: str) -> AssetCheckEvaluation:
+    """Whether the index holds the chunks of the document of this key as they are now."""
+    if key in state.behind:
+        return _indexed(key, "its rows are missing or of other chunks")
+    return _indexed(key, "it has no vectors of its chunks yet" if key in state.waiting else "")
+
+
+def _indexed(key: str, why: str) -> AssetCheckEvaluation:
+    return AssetCheckEvaluation(
+        asset_key=asset_key(STAGE),
+        check_name=INDEXED,
+        passed=not why,
+        metadata={"why": why} if why else {},
+        partition=key,
+    )
 
 
 def _events(home: Home, done: Synced) -> list[Event]:

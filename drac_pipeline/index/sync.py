@@ -50,12 +50,17 @@ class IndexState:
 
 @dataclass(frozen=True)
 class Synced:
-    """What a sync did, and how the index is now."""
+    """What a sync did, and how the index is now: `keys` are the documents whose rows it wrote."""
 
     state: IndexState
-    written: int = 0
+    keys: list[str] = field(default_factory=list)
     removed: int = 0
     seconds: float = 0.0
+
+    @property
+    def written(self) -> int:
+        """How many documents it wrote."""
+        return len(self.keys)
 
 
 def index_uri(home: Home) -> str:
@@ -106,7 +111,7 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
         if not after.waiting:
             for name in others:
                 tables.drop(name)
-    return Synced(after, done, len(state.surplus), time.monotonic() - began)
+    return Synced(after, state.behind, len(state.surplus), time.monotonic() - began)
 
 
 def current_embedder(manifests: list[Manifest], config: DracConfig) -> str:

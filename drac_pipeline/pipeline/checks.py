@@ -1,10 +1,14 @@
-"""What is checked of a conversion, as verdicts with the figures a person needs."""
+"""What is checked of conversions and chunks, as verdicts with the figures a person needs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.fidelity import FidelityReport
 from drac_pipeline.convert.leftovers import find_table_syntax
+from drac_pipeline.model import Chunk, Element
+from drac_pipeline.plan.size import Sizes
 from drac_pipeline.store.manifest import CheckRecord
 
 
@@ -12,6 +16,35 @@ def table_syntax_check(markdown: str) -> CheckRecord:
     """Fails where a line of pipe, grid or HTML table syntax is left."""
     leftovers = find_table_syntax(markdown)
     return CheckRecord(passed=not leftovers, detail={"lines": leftovers[:20], "n_lines": len(leftovers)})
+
+
+def chunk_size_check(elements: Sequence[Element], chunks: Sequence[Chunk], sizes: Sizes) -> CheckRecord:
+    """Fails where a chunk of several elements is over the hard size of `sizes` (made without a title: a
+    chunk's text holds its own), or one has no text but its headings. One element over it cannot be parted."""
+    by_id = {e.id: e for e in elements}
+    over, alone, empty = [], [], []
+    largest = 0
+    for chunk in chunks:
+        size = sizes.count(chunk.text)
+        largest = max(largest, size)
+        content = [e for i in chunk.element_ids if (e := by_id[i]).is_content]
+        told = {"chunk": chunk.ordinal, "page": chunk.page_start, "breadcrumb": chunk.breadcrumb[:200]}
+        if not any(by_id[i].text.strip() for i in chunk.element_ids):
+            empty.append(told)
+        elif size > sizes.hard:
+            (over if len(content) > 1 else alone).append({**told, "size": size, "elements": len(content)})
+    return CheckRecord(
+        passed=not (over or empty),
+        detail={
+            "hard_size": sizes.hard,
+            "unit": "characters" if sizes.gaps else "tokens",
+            "largest": largest,
+            "over_the_hard_size": over[:20],
+            "n_over_the_hard_size": len(over),
+            "without_text": empty[:20],
+            "single_elements_over_it": alone[:20],
+        },
+    )
 
 
 def fidelity_check(report: FidelityReport, config: ConvertConfig) -> CheckRecord:

@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from drac_pipeline.assemble import assemble, verify_verbatim
 from drac_pipeline.config import ConvertConfig, DracConfig, settings_hash
+from drac_pipeline.config.base import Identity
 from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.fidelity import FidelityReport, compare
 from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document, reads_own_file
@@ -49,9 +50,15 @@ from drac_pipeline.model import (
 from drac_pipeline.normalize import normalize, sniff
 from drac_pipeline.normalize.unprinted import unprinted
 from drac_pipeline.parse import parse_markdown
-from drac_pipeline.pipeline.checks import fidelity_check, fidelity_counts, table_syntax_check
+from drac_pipeline.pipeline.checks import (
+    chunk_size_check,
+    fidelity_check,
+    fidelity_counts,
+    table_syntax_check,
+)
 from drac_pipeline.plan import complete, find_boilerplate, plan_local, verify_coverage
 from drac_pipeline.plan.policy import policy_of
+from drac_pipeline.plan.size import sizes_of
 from drac_pipeline.render import render_pages
 from drac_pipeline.section import sections
 from drac_pipeline.sources.fingerprint import hash_file
@@ -313,6 +320,14 @@ def _plan_settings(config: DracConfig) -> tuple[BaseModel, ...]:
     return (*used, config.embed) if config.plan.counts_tokens else used
 
 
+def _size_settings(config: DracConfig) -> tuple[BaseModel, ...]:
+    """What bears on the verdict on the chunks' sizes."""
+    plan = config.plan
+    if plan.counts_tokens:
+        return Identity(settings={"max_tokens": plan.max_tokens}), config.embed
+    return (Identity(settings={"max_chars": plan.max_chars}),)
+
+
 def _chunks(ctx: StageContext) -> StageOutput:
     elements = read_elements(ctx.read)
     plan = ChunkPlan.model_validate_json(ctx.read("chunk_plan", PLAN_FILE).read_bytes())
@@ -320,6 +335,7 @@ def _chunks(ctx: StageContext) -> StageOutput:
     verbatim = verify_verbatim(elements, chunks, (x.id for x in plan.left_out))
     pq.write_table(chunks_to_table(chunks), ctx.out / CHUNKS_FILE)
     sizes = [c.n_chars for c in chunks]
+    policy, counter = policy_of(ctx.config, ctx.document.key)
     return StageOutput(
         counts={
             "chunks": len(chunks),
@@ -330,7 +346,8 @@ def _chunks(ctx: StageContext) -> StageOutput:
         checks={
             "verbatim": CheckRecord(
                 passed=verbatim.ok, blocking=True, detail=verbatim.model_dump(mode="json")
-            )
+            ),
+            "chunk_size": chunk_size_check(elements, chunks, sizes_of(policy, counter)),
         },
     )
 
@@ -456,11 +473,11 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "chunks",
         (SOURCE, "elements", "chunk_plan"),
-        3,
-        lambda _: (),
+        4,
+        _size_settings,
         _chunks,
         "Chunks rebuilt from the verbatim elements, with ancestor headings and breadcrumb.",
-        {"verbatim": True},
+        {"verbatim": True, "chunk_size": False},
     ),
     Stage(
         "chunk_embeddings",

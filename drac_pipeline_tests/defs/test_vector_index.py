@@ -6,7 +6,7 @@ from dagster import AssetCheckKey, AssetKey, materialize
 
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
-from drac_pipeline.defs.vector_index import IN_STEP, INDEX_KEY, index_without_run, vector_index
+from drac_pipeline.defs.vector_index import IN_STEP, INDEX_KEY, INDEXED, index_without_run, vector_index
 from drac_pipeline.index.sync import index_state
 
 
@@ -30,6 +30,8 @@ def test_a_run_brings_the_index_in_step_even_where_a_document_failed(bench) -> N
     assert not bench.launch().success
     assert index_state(bench.home).in_step
     assert (shown(bench)["documents"], shown(bench)["documents written"], verdict(bench)) == (3, 3, True)
+    good = ["manual.pdf", "notes/site visit.pdf", "two pages.pdf"]
+    assert bench.verdicts("chunk_embeddings", INDEXED) == dict.fromkeys(good, True)
 
 
 def test_retiring_and_making_by_hand(bench) -> None:
@@ -47,10 +49,12 @@ def test_retiring_and_making_by_hand(bench) -> None:
 
 def test_an_index_that_cannot_be_reached_takes_no_document_with_it(bench) -> None:
     (bench.home.path / "index").write_text("a file where a folder should be")
-    bench.register()
+    keys = bench.register()
     assert bench.launch().success
     assert not verdict(bench)
+    assert bench.verdicts("chunk_embeddings", INDEXED) == dict.fromkeys(keys, False)
     assert index_without_run(bench.instance, bench.home) is None
     (bench.home.path / "index").unlink()
     healed = index_without_run(bench.instance, bench.home)
     assert healed is not None and healed.written == 3
+    assert bench.verdicts("chunk_embeddings", INDEXED) == dict.fromkeys(keys, True)

@@ -21,6 +21,8 @@ need() {
 need "soffice libreoffice" "libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui" \
   "no DOCX, PPTX, XLSX and other office files"
 need "chromium chromium-browser google-chrome" "chromium" "no HTML pages"
+[ "$extra" != dev ] || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null 2>&1 \
+  || { packages+=(postgresql); lost+=("no tests with PostgreSQL"); }
 fc_match=$(fc-list 2>/dev/null | grep -ciE 'liberation|carlito|dejavu' || true)
 [ "${fc_match:-0}" -gt 0 ] || { packages+=(fontconfig fonts-liberation fonts-dejavu-core); lost+=("office files in odd fonts"); }
 

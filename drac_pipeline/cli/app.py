@@ -10,6 +10,7 @@ from typing import NoReturn
 import typer
 
 from drac_pipeline import __version__
+from drac_pipeline.cli.backup import backup, restore
 from drac_pipeline.cli.benchmark import benchmark
 from drac_pipeline.cli.config import config_app
 from drac_pipeline.cli.console import err
@@ -51,6 +52,8 @@ app.command()(benchmark)
 app.command("estimate")(estimate_command)
 app.command()(costs)
 app.command("demo-model")(demo_model)
+app.command()(backup)
+app.command()(restore)
 app.add_typer(export_app, name="export")
 app.add_typer(config_app, name="config")
 

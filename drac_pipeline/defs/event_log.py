@@ -28,11 +28,9 @@ import sqlalchemy as db
 import sqlalchemy.event
 from dagster import DagsterInstance, Field, IntSource, StringSource
 from dagster._config.config_schema import UserConfigSchema
-from dagster._core.definitions.data_version import CODE_VERSION_TAG
 from dagster._core.event_api import EventHandlerFn
-from dagster._core.events import ASSET_CHECK_EVENTS, ASSET_EVENTS, EVENT_TYPE_TO_PIPELINE_RUN_STATUS
 from dagster._core.events.log import EventLogEntry
-from dagster._core.storage.event_log.schema import AssetKeyTable, SqlEventLogStorageTable
+from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import (
     INDEX_SHARD_NAME,
     SqliteEventLogStorage,
@@ -44,11 +42,15 @@ from sqlalchemy.engine import Connection, Engine
 from watchdog.events import FileSystemEvent
 from watchdog.observers import Observer
 
+from drac_pipeline.defs.event_log_index import (
+    DEFAULT_EVENT_BATCH_SIZE,
+    EVENT_BATCH_ENV,
+    BatchIndex,
+    is_indexed,
+)
 from drac_pipeline.defs.event_log_shards import ShardEngines
 from drac_pipeline.errors import ConfigError
 
-EVENT_BATCH_ENV = "DAGSTER_EVENT_BATCH_SIZE"
-DEFAULT_EVENT_BATCH_SIZE = 500
 DEFAULT_MAX_OPEN_SHARDS = 16
 
 # A commit becomes visible a moment after its last write to the file, and a burst is worth one query.
@@ -56,10 +58,9 @@ WATCH_SETTLE_SECONDS = 0.05
 
 _IN_HOME = Path("history", "runs")
 _INSERT_EVENT = SqlEventLogStorageTable.insert()
-_INDEXED_EVENTS = ASSET_EVENTS | ASSET_CHECK_EVENTS | set(EVENT_TYPE_TO_PIPELINE_RUN_STATUS)
 
 
-class FastSqliteEventLogStorage(SqliteEventLogStorage):
+class FastSqliteEventLogStorage(BatchIndex, SqliteEventLogStorage):
     """``SqliteEventLogStorage`` that keeps its connections and writes batches in one transaction.
 
     Power loss can cost the last commits: the journal is synced at checkpoints only. Safe to use from
@@ -159,7 +160,7 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
 
     @contextmanager
     def _connect(self, shard: str) -> Iterator[Connection]:
-        in_batch = getattr(self._batch, "index_connection", None)
+        in_batch = self.index_connection_in_batch
         if in_batch is not None and shard == INDEX_SHARD_NAME:
             yield in_batch
             return
@@ -202,10 +203,6 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
 
     # ---- writing
 
-    def get_asset_tags_to_index(self, tag_keys: set[str]) -> set[str]:
-        """Say which tags of asset events to index: the stock ones, and the code version."""
-        return super().get_asset_tags_to_index(tag_keys) | (tag_keys & {CODE_VERSION_TAG})
-
     def store_event(self, event: EventLogEntry) -> None:
         """Store one event: in its run's database and, if it concerns assets or run status, in the index."""
         self.store_event_batch([event])
@@ -221,56 +218,18 @@ class FastSqliteEventLogStorage(SqliteEventLogStorage):
         by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for row in rows:
             by_run[row["run_id"]].append(row)
-        indexed = [
-            (event, row)
-            for event, row in zip(events, rows, strict=True)
-            if event.is_dagster_event and event.dagster_event_type in _INDEXED_EVENTS
-        ]
+        indexed = [(event, row) for event, row in zip(events, rows, strict=True) if is_indexed(event)]
         with self.engines.writing(), ExitStack() as transactions:
             for run_id in sorted(by_run):
                 conn = transactions.enter_context(self.run_connection(run_id))
                 conn.execute(_INSERT_EVENT, by_run[run_id])
             if indexed:
-                self._store_in_index(transactions.enter_context(self.index_connection()), indexed)
-
-    def _store_in_index(
-        self, conn: Connection, indexed: Sequence[tuple[EventLogEntry, Mapping[str, Any]]]
-    ) -> None:
-        self._batch.index_connection = conn
-        try:
-            stored = [
-                (event, int((conn.execute(_INSERT_EVENT, row).inserted_primary_key or (0,))[0]))
-                for event, row in indexed
-            ]
-            of_assets = [(e, id_) for e, id_ in stored if e.dagster_event_type in ASSET_EVENTS]
-            self._store_asset_event_tags(conn, [e for e, _ in of_assets], [id_ for _, id_ in of_assets])
-            self._store_asset_keys(conn, of_assets)
-            for event, event_id in stored:
-                if event.dagster_event_type in ASSET_CHECK_EVENTS:
-                    self.store_asset_check_event(event, event_id)
-        finally:
-            self._batch.index_connection = None
-
-    def _store_asset_keys(self, conn: Connection, stored: Sequence[tuple[EventLogEntry, int]]) -> None:
-        """Bring the row of each asset to what storing the events one after another would leave."""
-        has_columns = self._has_asset_key_index_cols_on_connection(conn)
-        last: dict[tuple[str, object], int] = {}
-        for position, (event, _) in enumerate(stored):
-            if key := event.get_dagster_event().asset_key:
-                last[key.to_string(), event.dagster_event_type] = position
-        values: dict[str, dict[str, Any]] = defaultdict(dict)
-        # Later events of a type overwrite all that earlier ones set: only the last is worth serializing.
-        for (key, _), position in sorted(last.items(), key=lambda item: item[1]):
-            event, event_id = stored[position]
-            values[key].update(self._get_asset_entry_values(event, event_id, has_columns))
-        for key, changes in values.items():
-            if not changes:
-                continue
-            updated = conn.execute(
-                AssetKeyTable.update().values(**changes).where(AssetKeyTable.c.asset_key == key)
-            )
-            if not updated.rowcount:
-                conn.execute(AssetKeyTable.insert().values(asset_key=key, **changes))
+                conn = transactions.enter_context(self.index_connection())
+                stored = [
+                    (event, int((conn.execute(_INSERT_EVENT, row).inserted_primary_key or (0,))[0]))
+                    for event, row in indexed
+                ]
+                self._store_in_index(conn, stored)
 
     # ---- watching and closing
 

@@ -180,7 +180,7 @@ def forget_partitions(
     names = [k.to_string() for k in keys]
     events, tags, checks = SqlEventLogStorageTable, AssetEventTagsTable, AssetCheckExecutionsTable
     chunks = list(_chunks(partitions))
-    with storage.index_connection() as conn:
+    with storage.index_transaction() as conn:
         for chunk in chunks:
             for name in names:
                 rows = db.and_(events.c.asset_key == name, events.c.partition.in_(chunk))

@@ -47,20 +47,22 @@ class Launched:
 
 
 @contextlib.contextmanager
-def open_instance(home: Home) -> Iterator[DagsterInstance]:
+def open_instance(home: Home, *, end_dead_runs: bool = True) -> Iterator[DagsterInstance]:
     """The Dagster instance of a home; the home gets a `dagster.yaml` if it has none.
 
-    Raises ConfigError where the folder cannot be written to.
+    `end_dead_runs`: mark runs as failed whose process is gone. Raises ConfigError where the folder
+    cannot be written to, DracError where a newer release wrote it.
     """
     try:
-        home.path.mkdir(parents=True, exist_ok=True)
+        home.prepare()
         if not (home.path / "dagster.yaml").exists():
             shutil.copyfile(_TEMPLATE, home.path / "dagster.yaml")
     except OSError as e:
         raise ConfigError(f"--home {home.path}: cannot be written to: {e.strerror}") from e
     os.environ["DAGSTER_HOME"] = os.environ["DRAC_HOME"] = str(home.path)
     with DagsterInstance.get() as instance:
-        fail_runs_of_dead_processes(instance)
+        if end_dead_runs:
+            fail_runs_of_dead_processes(instance)
         yield instance
 
 

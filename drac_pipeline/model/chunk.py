@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from drac_pipeline.model.box import Box
 from drac_pipeline.model.element import BOX_TYPE
+from drac_pipeline.model.schema_version import check_table
 
 CHUNK_SCHEMA_VERSION = 2
 
@@ -84,7 +85,10 @@ def chunks_to_table(chunks: Iterable[Chunk]) -> pa.Table:
 
 
 def chunks_from_table(table: pa.Table) -> list[Chunk]:
-    """The chunks of an Arrow table written by `chunks_to_table`."""
+    """The chunks of an Arrow table written by `chunks_to_table`.
+
+    Raises DracError where a newer release wrote it."""
+    check_table(table, CHUNK_SCHEMA)
     out = []
     for row in table.to_pylist():
         row.update({name: tuple(row[name]) for name in _TUPLES})
@@ -94,7 +98,10 @@ def chunks_from_table(table: pa.Table) -> list[Chunk]:
 
 
 def as_chunk_table(table: pa.Table) -> pa.Table:
-    """A table of this or an earlier version of the schema in this one; columns it did not have are null."""
+    """A table of this or an earlier version of the schema in this one; columns it did not have are null.
+
+    Raises DracError where a newer release wrote it."""
+    check_table(table, CHUNK_SCHEMA)
     columns = {
         f.name: table.column(f.name) if f.name in table.column_names else pa.nulls(table.num_rows, f.type)
         for f in CHUNK_SCHEMA

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from drac_pipeline.model.box import Box
+from drac_pipeline.model.schema_version import refuse_newer
 
 CONVERSION_SCHEMA_VERSION = 1
 
@@ -117,6 +118,10 @@ class ConversionReport(BaseModel):
     taken: list[str] = Field(default_factory=list)
     web_page: bool = False
     warnings: list[str] = Field(default_factory=list)
+
+    def model_post_init(self, _: object) -> None:
+        """Raises DracError where a newer release wrote it."""
+        refuse_newer("conversion report", self.schema_version, CONVERSION_SCHEMA_VERSION)
 
 
 class Converted(BaseModel):

@@ -9,6 +9,7 @@ from enum import StrEnum
 import pyarrow as pa
 
 from drac_pipeline.model.box import Box
+from drac_pipeline.model.schema_version import check_table
 
 ELEMENT_SCHEMA_VERSION = 2
 
@@ -111,7 +112,10 @@ def elements_to_table(elements: Iterable[Element]) -> pa.Table:
 
 
 def elements_from_table(table: pa.Table) -> list[Element]:
-    """The elements of an Arrow table written by `elements_to_table`."""
+    """The elements of an Arrow table written by `elements_to_table`.
+
+    Raises DracError where a newer release wrote it."""
+    check_table(table, ELEMENT_SCHEMA)
     out = []
     for row in table.to_pylist():
         row["kind"] = ElementKind(row["kind"])

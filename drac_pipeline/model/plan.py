@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from drac_pipeline.model.schema_version import refuse_newer
+
 PLAN_SCHEMA_VERSION = 1
 
 
@@ -43,3 +45,7 @@ class ChunkPlan(BaseModel):
     chunks: list[PlannedChunk] = Field(default_factory=list)
     left_out: list[LeftOut] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+
+    def model_post_init(self, _: object) -> None:
+        """Raises DracError where a newer release wrote it."""
+        refuse_newer("chunk plan", self.schema_version, PLAN_SCHEMA_VERSION)

@@ -6,8 +6,10 @@ import os
 from functools import cached_property
 from pathlib import Path
 
+from drac_pipeline import __version__
 from drac_pipeline.config import DracConfig, load_config
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.store.home_format import bring_to_format, check_format
 from drac_pipeline.store.local import LocalStore
 from drac_pipeline.store.manifest import path_of_text, path_text
 from drac_pipeline.store.store import Store
@@ -34,8 +36,17 @@ class Home:
 
     @cached_property
     def store(self) -> Store:
-        """The artifacts."""
+        """The artifacts. Raises DracError where the home is of a release that this one cannot read."""
+        check_format(self.path)
         return LocalStore(self.path / "store")
+
+    def prepare(self) -> None:
+        """Make the folder, or bring an older home to the format of this release.
+
+        Raises DracError where this release cannot read the home, OSError where it cannot be written to.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        bring_to_format(self.path, __version__)
 
     @cached_property
     def config(self) -> DracConfig:

@@ -104,6 +104,12 @@ class LocalStore:
             self._write_manifest(key, new)
             return new
 
+    @contextlib.contextmanager
+    def unchanged(self, key: str) -> Iterator[Manifest | None]:
+        """The manifest of `key`; it and the outputs that it names stay as they are meanwhile."""
+        with self._locked(key):
+            yield self.manifest(key)
+
     def forget(self, key: str, if_still: Callable[[Manifest], bool] = lambda _: True) -> None:
         """Delete everything of the document, if that still holds of it once what runs on it has
         ended: in the meantime it may have returned."""

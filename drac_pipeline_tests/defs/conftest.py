@@ -32,6 +32,7 @@ from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import OP_NAME, make_stage_assets
 from drac_pipeline.pipeline import STAGES, find_work
 from drac_pipeline.store import Home
+from drac_pipeline_tests.postgres import Postgres, running_postgres
 
 ASSETS = ["source_document", *(s.name for s in STAGES)]
 
@@ -126,6 +127,22 @@ class Bench:
                 verdict = event.asset_check_evaluation_data
                 out.setdefault(str(verdict.partition), verdict.passed)
         return out
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    """A PostgreSQL server, started when the first test asks for it."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
+    """The server, its database without rows, and the environment that names it to Dagster."""
+    postgres_server.empty()
+    for name, value in postgres_server.environment.items():
+        monkeypatch.setenv(name, value)
+    return postgres_server
 
 
 @pytest.fixture

@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from dagster import (
     AssetExecutionContext,
     AssetKey,
     AssetMaterialization,
+    AssetObservation,
     AssetSpec,
     Config,
     DagsterInstance,
@@ -28,14 +30,20 @@ from dagster._core.storage.partition_status_cache import get_and_update_asset_st
 from pydantic import Field
 
 from drac_pipeline.defs import instance_events
-from drac_pipeline.defs.event_log import EVENT_BATCH_ENV, FastSqliteEventLogStorage
+from drac_pipeline.defs.event_log_index import EVENT_BATCH_ENV
 from drac_pipeline.defs.instance_events import (
+    failed_partitions,
+    forget_partitions,
+    latest_code_versions,
     latest_data_versions,
     latest_materialization_ids,
     record_planned,
+    report_runless,
     write_together,
 )
 
+ROOT = Path(__file__).parents[2]
+INSTANCES = {"sqlite": ROOT / "dagster.yaml", "postgres": ROOT / "deploy" / "postgres" / "dagster.yaml"}
 PAGES, ELEMENTS = AssetKey("pages"), AssetKey("elements")
 KEYS = ["a.pdf", "b.pdf", "c.pdf"]
 DOCUMENTS = DynamicPartitionsDefinition(name="documents")
@@ -43,14 +51,13 @@ COMPLETE = AssetCheckKey(PAGES, "complete")
 STATUS = AssetPartitionStatus
 
 
-@pytest.fixture
-def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DagsterInstance]:
-    (tmp_path / "dagster.yaml").write_text(
-        "event_log_storage:\n"
-        "  module: drac_pipeline.defs.event_log\n"
-        "  class: FastSqliteEventLogStorage\n"
-        "telemetry: {enabled: false}\n"
-    )
+@pytest.fixture(params=["sqlite", "postgres"])
+def instance(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DagsterInstance]:
+    if request.param == "postgres":
+        request.getfixturevalue("postgres")
+    shutil.copy(INSTANCES[request.param], tmp_path / "dagster.yaml")
     monkeypatch.setenv(EVENT_BATCH_ENV, "100")
     with DagsterInstance.from_config(str(tmp_path)) as opened:
         opened.add_dynamic_partitions("documents", KEYS)
@@ -157,22 +164,23 @@ def planning_run(instance: DagsterInstance) -> DagsterRun:
 
 def test_planned_is_one_write(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(EVENT_BATCH_ENV)  # it does not depend on it
-    sizes = batch_sizes(monkeypatch)
+    sizes = batch_sizes(instance, monkeypatch)
     record_planned(instance, planning_run(instance), "stages", [(PAGES, key) for key in KEYS])
     assert sizes[-1] == 3
     record_planned(instance, planning_run(instance), "stages", [])
     assert 0 not in sizes
 
 
-def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def batch_sizes(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
-    store = FastSqliteEventLogStorage.store_event_batch
+    kind = type(instance.event_log_storage)
+    store = kind.store_event_batch
 
-    def spy(self: FastSqliteEventLogStorage, events: Any) -> None:
+    def spy(self: Any, events: Any) -> None:
         sizes.append(len(events))
         store(self, events)
 
-    monkeypatch.setattr(FastSqliteEventLogStorage, "store_event_batch", spy)
+    monkeypatch.setattr(kind, "store_event_batch", spy)
     return sizes
 
 
@@ -226,7 +234,7 @@ def together(context: AssetExecutionContext, config: Documents) -> Iterator[Any]
 
 
 def test_written_together(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = batch_sizes(monkeypatch)
+    sizes = batch_sizes(instance, monkeypatch)
     config = {"ops": {"together": {"config": {"keys": KEYS, "fail": ["b.pdf"]}}}}
     result = materialize([together], instance=instance, run_config=config)
     assert result.success  # a failed blocking check is the op's affair
@@ -252,3 +260,36 @@ def test_wrong_event_stores_nothing(instance: DagsterInstance, monkeypatch: pyte
     with pytest.raises(TypeError, match="a str"):
         materialize([wrong], instance=instance)
     assert instance.get_latest_materialization_event(PAGES) is None
+
+
+def test_a_partition_that_is_forgotten_has_no_past(instance: DagsterInstance) -> None:
+    config = {"ops": {"together": {"config": {"keys": KEYS, "fail": []}}}}
+    materialize([together], instance=instance, run_config=config)
+    run(instance, ["a.pdf", "b.pdf"], fail=["b.pdf"])
+    assert failed_partitions(instance, ELEMENTS) == {"b.pdf"}
+    forget_partitions(instance, [PAGES, ELEMENTS], ["b.pdf"])
+    assert statuses(instance, PAGES) == {
+        "a.pdf": STATUS.MATERIALIZED,
+        "b.pdf": None,
+        "c.pdf": STATUS.MATERIALIZED,
+    }
+    assert failed_partitions(instance, ELEMENTS) == shown_as_failed(instance, ELEMENTS) == set()
+    assert latest_data_versions(instance, PAGES, KEYS) == {"a.pdf": "pages of a.pdf"}
+    history = instance.event_log_storage.get_asset_check_execution_history(COMPLETE, limit=10)
+    assert {r.partition for r in history if r.partition} == {"a.pdf", "c.pdf"}
+
+
+def test_events_without_a_run_are_there_with_their_versions(instance: DagsterInstance) -> None:
+    tags = {"dagster/data_version": "1", "dagster/code_version": "7"}
+    report_runless(
+        instance,
+        [
+            AssetMaterialization(PAGES, partition="a.pdf", tags=tags),
+            AssetObservation(PAGES, partition="b.pdf", description="retired"),
+        ],
+    )
+    assert statuses(instance, PAGES) == {"a.pdf": STATUS.MATERIALIZED, "b.pdf": None, "c.pdf": None}
+    assert latest_data_versions(instance, PAGES, KEYS) == {"a.pdf": "1"}
+    assert latest_code_versions(instance, PAGES, KEYS) == {"a.pdf": "7"}
+    observed = instance.fetch_observations(PAGES, limit=5).records
+    assert [r.partition_key for r in observed] == ["b.pdf"]

@@ -7,6 +7,7 @@ on two cores this is as fast as batches, which pad short texts to the length of 
 from __future__ import annotations
 
 import multiprocessing
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,7 @@ from drac_pipeline.index.model_files import MODEL, find_model
 DIMENSIONS = 384
 MAX_TOKENS = 256  # what the model was trained for; it has positions for 512
 MOST_TOKENS = 512
+_READ_AS = "no-signs"  # how texts are read: vectors of texts read otherwise are not compared
 
 
 class MiniLM:
@@ -39,7 +41,7 @@ class MiniLM:
         from tokenizers import Tokenizer
 
         files = find_model(folder)
-        self.name = f"{MODEL}/{files.variant}"
+        self.name = f"{MODEL}/{files.variant}/{_READ_AS}"
         self.max_tokens = min(max_tokens, MOST_TOKENS)
         self.too_long: TooLong = too_long
         self._weights = files.weights
@@ -62,7 +64,13 @@ class MiniLM:
 
     def count_tokens(self, text: str) -> int:
         """Word pieces, with the two that the model adds."""
-        return len(self._tokenizer.encode(text).ids)
+        return len(self._ids(text))
+
+    def _ids(self, text: str) -> list[int]:
+        """The text in word pieces, its currency signs and pictograms read as blanks: the model takes
+        texts that share ₹ or ✔ for alike, and every price list was near every question of prices."""
+        ids: list[int] = self._tokenizer.encode(_without_signs(text)).ids
+        return ids
 
     def embed_documents(self, texts: list[str]) -> np.ndarray:
         """Vectors of texts to be found: len(texts) × 384."""
@@ -77,7 +85,7 @@ class MiniLM:
         owners: list[int] = []
         for i, text in enumerate(texts):
             for part in fitting(text, self.count_tokens, self.max_tokens, too_long):
-                parts.append(self._tokenizer.encode(part).ids[: self.max_tokens])
+                parts.append(self._ids(part)[: self.max_tokens])
                 owners.append(i)
         if not parts:
             return np.zeros((0, DIMENSIONS), np.float32)
@@ -95,6 +103,10 @@ class MiniLM:
         feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
         hidden: Any = self._session.run(None, feed)[0]
         return normalized(hidden[0].mean(axis=0))
+
+
+def _without_signs(text: str) -> str:
+    return "".join(" " if unicodedata.category(c) in ("Sc", "So") else c for c in text)
 
 
 def _usable_cores() -> int:

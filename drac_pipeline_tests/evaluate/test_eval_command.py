@@ -37,7 +37,7 @@ def test_the_sample_corpus_and_its_questions(tmp_path):
     assert "DEBUG" not in done.stderr
     page = (home / "evaluation" / "report.html").read_text()
     assert (
-        "of its chunks are longer than the 256 tokens that all-MiniLM-L6-v2/int8 reads: embedded in parts"
+        "of its chunks are longer than the 256 tokens that all-MiniLM-L6-v2/int8/no-signs reads: embedded in parts"
         in page
     )
     summary = json.loads((home / "evaluation" / "evaluation.json").read_text())

@@ -40,7 +40,7 @@ def record(home: Home) -> StageRecord:
 def test_each_chunk_has_the_vector_of_its_text(home):
     chunks = chunks_from_table(pq.read_table(home.store.path(KEY, "chunks", CHUNKS_FILE)))
     table = pq.read_table(home.store.path(KEY, STAGE, EMBEDDINGS_FILE))
-    assert embedder_of(table.schema) == "all-MiniLM-L6-v2/int8"
+    assert embedder_of(table.schema) == "all-MiniLM-L6-v2/int8/no-signs"
     assert table.schema.metadata[b"drac_schema"] == b"embeddings/1"
     rows = table.to_pylist()
     assert [(r["chunk_id"], r["content_hash"]) for r in rows] == [
@@ -98,7 +98,7 @@ def test_a_chunk_too_long_is_reported_and_never_cut_in_silence(home):
     assert not cut.checks["within_embedder"].passed
     assert cut.warnings == [
         f"{over:.0f} of {cut.counts['chunks']:.0f} chunks are longer than the 16 tokens that"
-        " all-MiniLM-L6-v2/int8 reads: the rest of them cannot be found by meaning"
+        " all-MiniLM-L6-v2/int8/no-signs reads: the rest of them cannot be found by meaning"
     ]
 
     outcome = embed_again(home, DracConfig(embed=EmbedConfig(max_tokens=16, too_long="refuse")))

@@ -45,6 +45,15 @@ def test_a_vector_depends_on_its_text_alone(model):
     assert np.isfinite(model.embed_documents(["", " \n"])).all()
 
 
+def test_currency_signs_and_pictograms_do_not_make_texts_alike(model):
+    plain, signs = "Base: 50,000; Top: 90,000 + tax", "Base: ₹50,000; Top: $90,000 + tax ✔️🚗"
+    vectors = model.embed_documents([plain, signs, plain.replace("+", "<")])
+    assert vectors[0] @ vectors[1] > 0.99
+    assert vectors[0] @ vectors[2] < vectors[0] @ vectors[1]  # signs of arithmetic are read
+    assert model.count_tokens("₹50,000") == model.count_tokens("50,000")
+    assert np.isfinite(model.embed_documents(["₹ ✔"])).all()
+
+
 def test_what_is_over_the_limit_is_split_cut_or_refused(model):
     assert model.count_tokens("word") == 3
     tail = " The spare key hangs in the gatehouse."

@@ -28,7 +28,7 @@ def test_vectors_stand_beside_their_chunks(embedded, tmp_path):
     assert done.chunks == table.num_rows > 2
     assert done.without_vectors == []
     assert table.column_names == [*CHUNK_SCHEMA.names, "embedder", "vector"]
-    assert set(table.column("embedder").to_pylist()) == {"all-MiniLM-L6-v2/int8"}
+    assert set(table.column("embedder").to_pylist()) == {"all-MiniLM-L6-v2/int8/no-signs"}
     vectors = np.array(table.column("vector").to_pylist())
     assert vectors.shape == (table.num_rows, 384)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)

@@ -20,7 +20,7 @@ from drac_pipeline.store import Home
 from drac_pipeline_tests.index.conftest import take_in
 
 KEYS = ["manual.pdf", "notes/site visit.pdf", "two pages.pdf"]
-MINILM = "all-MiniLM-L6-v2/int8"
+MINILM = "all-MiniLM-L6-v2/int8/no-signs"
 
 
 def texts(home: Home, embedder: str = MINILM) -> dict[str, list[str]]:

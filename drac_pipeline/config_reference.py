@@ -57,6 +57,7 @@ STAGES_OF = {
     "render": "re-runs `page_images` and all that follows",
     "convert": "re-runs `markdown` and all that follows",
     "limits": "*how* only",
+    "map": "*how* only",
     "section": "re-runs `chunk_plan` and what follows",
     "plan": "re-runs `chunk_plan` and what follows",
     "model": "re-runs `markdown` where pages go to a model, `chunk_plan` where a model plans",
@@ -113,6 +114,8 @@ def _kind(field: FieldInfo) -> str:
         return (
             "list of texts" if inner in (str, SecretStr) else f"list of {getattr(inner, '__name__', inner)}"
         )
+    if get_origin(annotation) is dict:
+        return "table"
     name = {str: "text", int: "whole number", float: "number", bool: "`true`, `false`"}.get(
         annotation, str(annotation)
     )

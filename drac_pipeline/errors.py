@@ -13,6 +13,10 @@ class ConfigError(DracError):
     """A setting is wrong; the message names the key and the fix."""
 
 
+class ClusterError(DracError):
+    """The cluster cannot be worked on: not reached, or a node of it is not fit; the message names it."""
+
+
 class DocumentError(DracError):
     """A document cannot go on. Subclasses say the kind of cause.
 

@@ -6,6 +6,7 @@ so that a change re-runs exactly the stages it affects.
 
 from drac_pipeline.config.base import Settings, settings_hash
 from drac_pipeline.config.drac import CONFIG_FILE, DracConfig, by_document, load_config
+from drac_pipeline.config.map import MapConfig
 from drac_pipeline.config.model import ModelConfig
 from drac_pipeline.config.operation import AlertsConfig, InspectConfig, RefreshConfig
 from drac_pipeline.config.overrides import ByDocument, Override
@@ -31,6 +32,7 @@ __all__ = [
     "IndexConfig",
     "InspectConfig",
     "LimitsConfig",
+    "MapConfig",
     "ModelConfig",
     "NormalizeConfig",
     "Override",

@@ -11,6 +11,7 @@ from typing import Any, Self
 from pydantic import PrivateAttr, ValidationError
 
 from drac_pipeline.config.base import Settings
+from drac_pipeline.config.map import MapConfig
 from drac_pipeline.config.model import ModelConfig
 from drac_pipeline.config.operation import AlertsConfig, InspectConfig, RefreshConfig
 from drac_pipeline.config.overrides import OVERRIDE, ByDocument
@@ -37,6 +38,7 @@ class DracConfig(Settings):
     render: RenderConfig = RenderConfig()
     convert: ConvertConfig = ConvertConfig()
     limits: LimitsConfig = LimitsConfig()
+    map: MapConfig = MapConfig()
     section: SectionConfig = SectionConfig()
     plan: PlanConfig = PlanConfig()
     model: ModelConfig = ModelConfig()

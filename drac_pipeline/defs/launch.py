@@ -30,7 +30,7 @@ from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._core.utils import make_new_run_id
 
 from drac_pipeline.defs.run_process import fail_runs_of_dead_processes, process_tags
-from drac_pipeline.errors import ConfigError
+from drac_pipeline.errors import ClusterError, ConfigError
 from drac_pipeline.store import Home
 
 DEFINITIONS = "drac_pipeline.defs.definitions"
@@ -76,11 +76,12 @@ def execute_documents(
 ) -> Launched:
     """Run `job_name` over exactly these documents and stages, and wait for its end.
 
-    Raises KeyboardInterrupt where the run was interrupted; what was finished is kept.
+    Raises KeyboardInterrupt where the run was interrupted, ClusterError where the cluster of the settings
+    cannot be worked on; what was finished is kept.
     """
     # imported here: the definitions read the settings of the home that is open now
     from drac_pipeline.defs.definitions import defs
-    from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
+    from drac_pipeline.defs.stages import NO_CLUSTER, OP_NAME, DocumentsConfig
 
     job = defs.resolve_job_def(job_name)
     config = RunConfig(
@@ -100,7 +101,11 @@ def execute_documents(
     )
     result = execute_run(recipe, run, instance, raise_on_error=False)
     # Dagster turns an interrupt into a failure of the step
-    errors = [e.step_failure_data.error for e in result.all_events if e.is_step_failure]
+    failures = [e.step_failure_data for e in result.all_events if e.is_step_failure]
+    for told in (f.user_failure_data for f in failures):
+        if told and NO_CLUSTER in told.metadata:
+            raise ClusterError(told.description)
+    errors = [f.error for f in failures]
     if any(e is not None and e.cls_name == DagsterExecutionInterruptedError.__name__ for e in errors):
         raise KeyboardInterrupt
     return Launched(run.run_id, result.success)

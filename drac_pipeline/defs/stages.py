@@ -45,7 +45,7 @@ from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.run_process import process_tags
 from drac_pipeline.defs.vector_index import INDEXED, index_after_run, indexed_evaluation
 from drac_pipeline.defs.versions import defined_versions
-from drac_pipeline.errors import DocumentError, DracError
+from drac_pipeline.errors import ClusterError, DocumentError, DracError
 from drac_pipeline.index.sync import STAGE as EMBEDDINGS
 from drac_pipeline.index.sync import index_state
 from drac_pipeline.pipeline import STAGES, DocumentOutcome
@@ -56,6 +56,7 @@ from drac_pipeline.pipeline.worklist import refresh_source, source_failure
 from drac_pipeline.store import Home, Manifest
 
 OP_NAME = "documents"
+NO_CLUSTER = "cluster"  # metadata of the failure of a run that could not work on its cluster
 CHECKS = {
     "no_table_syntax": "No line of the Markdown is still a row of a table in pipes or HTML.",
     "fidelity": "Each page has its own words and no others: recall and precision against the PDF's text.",
@@ -188,19 +189,25 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         embedded: set[str] = set()
         flushed = time.monotonic()
         context.log.info(f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
+        cluster: ClusterError | None = None
         with listening_to_pages(PageLines(context.log.info)):
-            for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
-                report(outcome)
-                if outcome.failure:
-                    failed.append(outcome)
-                    context.log.error(_failure_line(outcome))
-                buffer.append(outcome)
-                if any(s.stage == EMBEDDINGS and s.failure is None for s in outcome.stages):
-                    embedded.add(outcome.key)
-                if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
-                    yield from write_outcomes(context, opened, buffer)
-                    buffer, flushed = [], time.monotonic()
+            try:
+                for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
+                    report(outcome)
+                    if outcome.failure:
+                        failed.append(outcome)
+                        context.log.error(_failure_line(outcome))
+                    buffer.append(outcome)
+                    if any(s.stage == EMBEDDINGS and s.failure is None for s in outcome.stages):
+                        embedded.add(outcome.key)
+                    if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
+                        yield from write_outcomes(context, opened, buffer)
+                        buffer, flushed = [], time.monotonic()
+            except ClusterError as e:  # what was done until then is kept and told
+                cluster = e
         yield from write_outcomes(context, opened, buffer)
+        if cluster:
+            raise Failure(str(cluster), metadata={NO_CLUSTER: str(cluster)}, allow_retries=False) from cluster
         yield from index_after_run(context, opened, embedded)
         report_overview(context.instance, opened, len(refresh.tasks))
         if failed or refresh.unreachable or refresh.refused:

@@ -1,4 +1,4 @@
-"""Map over documents on the cores of this machine.
+"""Map over documents: on the cores of this machine, or by settings on a cluster (`drac_pipeline.cluster`).
 
 The one place where documents are spread over processes. A worker that dies (killed for
 its memory, a crash in a native library) takes down only its own document: the pool is made
@@ -14,7 +14,7 @@ import logging
 import multiprocessing
 import tempfile
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -59,23 +59,27 @@ def map_documents(
 
     `workers` defaults to the cores this process may use; even one document has a process of
     its own, so that nothing it does takes down the run, and helpers for its pages where cores are
-    free. Closing the generator cancels what has not begun.
+    free. Closing the generator cancels what has not begun. With `map.engine = "ray"` the processes are
+    those of the cluster's nodes; raises ClusterError where that cannot be.
     """
     run = uuid.uuid4().hex[:12]
+    waiting = short_to_long(store, tasks)
+    if config.map.engine == "ray":
+        from drac_pipeline.cluster.driver import map_on_cluster  # imports Ray
+
+        yield from map_on_cluster(store, waiting, config, force=force, most=workers, run=run)
+        return
     workers = workers or count_workers(config)
-    waiting = _short_to_long(store, tasks)
     while waiting:
         suspects: list[Task] = []
-        yield from _one_pool(store, waiting, suspects, config, force, min(workers, len(waiting)), run)
+        with Workers(min(workers, len(waiting)), config) as pool:
+            yield from pool.work_off(store, waiting, suspects, config, force, run)
         for task in suspects:
-            alone: list[Task] = []
-            yield from _one_pool(store, [task], alone, config, force, 1, run)
-            if alone:
-                log.warning("%s: its worker died", task[0])
-                yield _died(store, task, _CRASHED, config)
+            with Workers(1, config) as pool:
+                yield pool.work_alone(store, task, config, force, run)
 
 
-def _short_to_long(store: Store, tasks: Sequence[Task]) -> list[Task]:
+def short_to_long(store: Store, tasks: Sequence[Task]) -> list[Task]:
     """The tasks by the size of their documents. Work begins at the end: a long document that comes last
     keeps one core, or a few calls, busy while the others have nothing left to do."""
     backwards = list(reversed(tasks))
@@ -106,77 +110,113 @@ def count_workers(config: DracConfig) -> int:
     return max(available, min(most, cores.free_memory() // WAITING_BYTES))
 
 
-def _one_pool(
-    store: Store,
-    waiting: list[Task],
-    suspects: list[Task],
-    config: DracConfig,
-    force: bool,
-    workers: int,
-    run: str,
-) -> Iterator[DocumentOutcome]:
-    """Work `waiting` off until it is empty or the pool breaks; then `suspects` holds what
-    was in flight. A document beyond the limits is not among them: it has failed."""
-    pool = _new_pool(workers, config)
-    running: dict[Future[DocumentOutcome], tuple[int, Task]] = {}
-    numbers = itertools.count()
-    broken = False
-    with tempfile.TemporaryDirectory(prefix="drac-watch-") as notes:
-        watch = Watch(Path(notes))
+class Workers:
+    """`count` processes that work on documents, watched from here. Use as a context manager: afterwards
+    they are gone, at once where an exception (an interrupt) ends the block.
+
+    `around` is a context that each document is worked on within, in its process.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        config: DracConfig,
+        around: Callable[[Notes], contextlib.AbstractContextManager[object]] | None = None,
+    ) -> None:
+        self.count = count
+        self.broken = False
+        self._around = around
+        self._pool = _new_pool(count, config)
+        self._numbers = itertools.count()
+        self._notes = tempfile.TemporaryDirectory(prefix="drac-watch-")
+        self._watch = Watch(Path(self._notes.name))
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        self.close(kill=error is not None)
+
+    def close(self, *, kill: bool = False) -> None:
+        """End the processes; with `kill` in the middle of what they do."""
+        if kill:
+            for process in list((self._pool._processes or {}).values()):  # Python 3.14 has kill_workers
+                process.kill()
+            self.broken = True
+        self._pool.shutdown(wait=not self.broken, cancel_futures=True)
+        if self.broken:
+            self._watch.kill_helpers()
+        self._notes.cleanup()
+
+    def work_off(
+        self,
+        store: Store,
+        waiting: list[Task],
+        suspects: list[Task],
+        config: DracConfig,
+        force: bool,
+        run: str,
+    ) -> Iterator[DocumentOutcome]:
+        """Work `waiting` off from its end until it is empty or the pool is `broken`; then `suspects` holds
+        what was in flight. A document beyond the limits is not among them: it has failed."""
+        running: dict[Future[DocumentOutcome], tuple[int, Task]] = {}
         killed: dict[int, Killed] = {}
         told: dict[int, tuple[str, int, int]] = {}
-        try:
-            while (waiting and not broken) or running:
-                while waiting and not broken and len(running) < workers * 2:
-                    number, task = next(numbers), waiting.pop()
-                    try:
-                        own = config.for_document(task[0])
-                        future = pool.submit(_work, store, task, own, force, run, notes, number)
-                    except BrokenProcessPool:
+        notes = self._notes.name
+        while (waiting and not self.broken) or running:
+            while waiting and not self.broken and len(running) < self.count * 2:
+                number, task = next(self._numbers), waiting.pop()
+                try:
+                    own = config.for_document(task[0])
+                    future = self._pool.submit(
+                        _work, store, task, own, force, run, notes, number, self._around
+                    )
+                except BrokenProcessPool:
+                    suspects.append(task)
+                    self.broken = True
+                    break
+                running[future] = number, task
+            done, _ = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            for future in done:
+                number, task = running.pop(future)
+                try:
+                    outcome = future.result()
+                except BrokenProcessPool:
+                    self.broken = True
+                    if number in killed:
+                        yield died(store, task, killed[number], config)
+                    else:
                         suspects.append(task)
-                        broken = True
-                        break
-                    running[future] = number, task
-                done, _ = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    number, task = running.pop(future)
-                    try:
-                        outcome = future.result()
-                    except BrokenProcessPool:
-                        broken = True
-                        if number in killed:
-                            yield _died(store, task, killed[number], config)
-                        else:
-                            suspects.append(task)
-                        continue
-                    yield outcome
-                if not broken:
-                    limits = {n: config.for_document(task[0]).limits for n, task in running.values()}
-                    killed.update(watch.look(limits))
-                for number, task in running.values():
-                    pages = watch.pages(number)
-                    if pages and pages != told.get(number):
-                        told[number] = pages
-                        report_pages(PageProgress(task[0], *pages))
-        except BaseException:  # interrupted, or nobody wants the rest
-            for process in list((pool._processes or {}).values()):  # Python 3.14 has kill_workers
-                process.kill()
-            broken = True
-            raise
-        finally:
-            pool.shutdown(wait=not broken, cancel_futures=True)
-            if broken:
-                watch.kill_helpers()
+                    continue
+                yield outcome
+            if not self.broken:
+                limits = {n: config.for_document(task[0]).limits for n, task in running.values()}
+                killed.update(self._watch.look(limits))
+            for number, task in running.values():
+                pages = self._watch.pages(number)
+                if pages and pages != told.get(number):
+                    told[number] = pages
+                    report_pages(PageProgress(task[0], *pages))
+
+    def work_alone(
+        self, store: Store, task: Task, config: DracConfig, force: bool, run: str
+    ) -> DocumentOutcome:
+        """Work one document off; one that kills its process has failed."""
+        suspects: list[Task] = []
+        for outcome in self.work_off(store, [task], suspects, config, force, run):
+            return outcome
+        log.warning("%s: its worker died", task[0])
+        return died(store, task, CRASHED, config)
 
 
-_CRASHED = Killed(
+CRASHED = Killed(
     "worker died",
     "the process that worked on it was killed (out of memory, or a crash in a native library)",
     "Give the run more memory, or leave the document out.",
 )
 
 
-def _died(store: Store, task: Task, why: Killed, config: DracConfig) -> DocumentOutcome:
+def died(store: Store, task: Task, why: Killed, config: DracConfig) -> DocumentOutcome:
     key, stages = task
     manifest = store.manifest(key)
     named = [s.name for s in STAGES if stages is None or s.name in stages]
@@ -228,7 +268,14 @@ def _new_pool(workers: int, config: DracConfig) -> ProcessPoolExecutor:
 
 
 def _work(
-    store: Store, task: Task, config: DracConfig, force: bool, run: str, notes: str, number: int
+    store: Store,
+    task: Task,
+    config: DracConfig,
+    force: bool,
+    run: str,
+    notes: str,
+    number: int,
+    around: Callable[[Notes], contextlib.AbstractContextManager[object]] | None = None,
 ) -> DocumentOutcome:
     key, stages = task
     note_begin(Path(notes), number)
@@ -238,7 +285,8 @@ def _work(
     own = contextlib.nullcontext()
     if config.converts_by_model or config.plans_by_model:  # then there are more workers than cores
         own = cores.a_place(crew.where, cores.usable())
-    with own, cores.at_work(crew.where), helped_by(crew):
+    within = around(say) if around else contextlib.nullcontext()
+    with own, cores.at_work(crew.where), helped_by(crew), within:
         try:
             return process_document(store, key, config, stages, force, say.on_stage, run)
         except ArtifactMissing:  # retired and deleted by another process: this document's affair alone

@@ -12,7 +12,7 @@ import pytest
 from drac_pipeline import cores
 from drac_pipeline.config import ConvertConfig, DracConfig, LimitsConfig
 from drac_pipeline.pipeline import find_work
-from drac_pipeline.pipeline.pool import _CRASHED, _died, count_workers, map_documents
+from drac_pipeline.pipeline.pool import CRASHED, count_workers, died, map_documents
 from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
 from drac_pipeline.store import Home
 from drac_pipeline_tests.convert.scans import letter, printed, scans
@@ -215,7 +215,7 @@ def test_each_death_of_a_worker_counts_as_an_attempt(tmp_path, corpus):
     home = Home(tmp_path / "home")
     find_work(home, corpus, home.config)
     for n in (1, 2, 3):
-        failure = _died(home.store, ("manual.pdf", None), _CRASHED, home.config).failure
+        failure = died(home.store, ("manual.pdf", None), CRASHED, home.config).failure
         assert failure is not None and (failure.stage, failure.attempts) == ("normalized_pdf", n)
     manifest = home.store.manifest("manual.pdf")
     assert manifest is not None and manifest.failure == failure

@@ -1,0 +1,32 @@
+"""A Ray cluster of two nodes on this machine, started for these tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+NODE: dict[str, Any] = {"num_cpus": 1, "memory": 4_000_000_000, "object_store_memory": 80_000_000}
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """The cluster; `cluster.address` is where drivers find it. Not connected to."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'drac_pipeline[ray]'")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    folder = tempfile.mkdtemp(prefix="r")  # sockets in it have names of at most 107 letters
+    started = Cluster(
+        initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "temp_dir": folder}
+    )
+    started.add_node(**NODE)
+    yield started
+    with contextlib.suppress(Exception):
+        started.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)

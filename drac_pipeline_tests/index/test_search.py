@@ -79,7 +79,9 @@ def test_an_index_of_another_embedder_is_not_searched_by_meaning(indexed, monkey
 
     monkeypatch.setattr("drac_pipeline.index.search.open_embedder", lambda *_: Other())
     monkeypatch.setitem(indexed.__dict__, "config", DracConfig(embed=EmbedConfig(max_tokens=99)))
-    with pytest.raises(ConfigError, match=r"made with all-MiniLM-L6-v2/int8/no-signs, and \[embed\] names other/384"):
+    with pytest.raises(
+        ConfigError, match=r"made with all-MiniLM-L6-v2/int8/no-signs, and \[embed\] names other/384"
+    ):
         search(indexed, QUESTION)
     assert keys(search(indexed, QUESTION, mode="text")) == ["notes/site visit.pdf"]
 

@@ -30,7 +30,14 @@ from drac_pipeline.model import (
     TableRow,
 )
 from drac_pipeline.pipeline.stages import STAGES
-from drac_pipeline.store import FailureRecord, Manifest, RetiredRecord, SourceRecord, StageRecord
+from drac_pipeline.store import (
+    FailureRecord,
+    MakeshiftRecord,
+    Manifest,
+    RetiredRecord,
+    SourceRecord,
+    StageRecord,
+)
 
 INTRO = """# Artifacts
 
@@ -50,7 +57,7 @@ JSON_FILES: tuple[tuple[str, str, tuple[type[Any], ...]], ...] = (
     (
         "manifest.json",
         "The record of a document.",
-        (Manifest, SourceRecord, StageRecord, FailureRecord, RetiredRecord),
+        (Manifest, SourceRecord, StageRecord, MakeshiftRecord, FailureRecord, RetiredRecord),
     ),
     (
         "markdown/conversion.json",

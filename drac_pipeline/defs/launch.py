@@ -34,7 +34,7 @@ from drac_pipeline.errors import ClusterError, ConfigError
 from drac_pipeline.store import Home
 
 DEFINITIONS = "drac_pipeline.defs.definitions"
-LOCATION = "drac_pipeline"
+LOCATION = DEFINITIONS  # the name Dagster gives it under `-m`, which the UI finds the run's code by
 _TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
 

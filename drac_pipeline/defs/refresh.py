@@ -50,6 +50,9 @@ _UNFINISHED = [
     DagsterRunStatus.STARTED,
     DagsterRunStatus.CANCELING,
 ]
+_NO_SOURCE = (
+    "this home has no source yet: `drac run SOURCE`, or `ingest` with `sources` in its config, gives it one"
+)
 _JOBS = (INGEST, REPLAN, "__ASSET_JOB")
 
 
@@ -70,7 +73,7 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     if unfinished := _unfinished_run(instance):
         return Tick(skip=f"run {unfinished} is not finished; changes wait for its end", cursor=cursor or "")
     if not home.sources():
-        return Tick(skip="this home has no source yet; `drac run SOURCE` gives it one", cursor=cursor or "")
+        return Tick(skip=_NO_SOURCE, cursor=cursor or "")
     shown = glance(home)
     seen = shown.digest
     if state.get("seen") == seen and time.time() < state.get("until", 0):

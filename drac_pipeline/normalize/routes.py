@@ -72,7 +72,8 @@ class Normalized(BaseModel):
     program and version that made the PDF; `taken` and `left_out` say what a policy
     let in or kept out. `own` is the file to read where that is not the source itself:
     decrypted, changes resolved, in the format `own_format`. `whole` is False where the PDF
-    does not show all of the document.
+    does not show all of the document. `lack` is kind and cause of what kept it from being made as it
+    should be.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -88,6 +89,7 @@ class Normalized(BaseModel):
     own: Path | None = None
     own_format: str = ""
     whole: bool = True
+    lack: tuple[str, str] | None = None
 
 
 def normalize(document: SourceDocument, workdir: Path, config: NormalizeConfig) -> Normalized:
@@ -295,6 +297,7 @@ def _by_browser(
 ) -> Normalized:
     decoded = _decode(source)
     notes = [decoded.warning] if decoded.warning else []
+    lack: tuple[str, str] | None = None
     title = Path(document.key).name
     match found.format:
         case "html":
@@ -304,25 +307,24 @@ def _by_browser(
         case "markdown":
             html = markdown_page(decoded.text, title)
         case "csv":
-            long = _print_long_table(csv_rows(decoded.text), notes, target, workdir, config)
-            if long is not None:
-                return long
+            rows = csv_rows(decoded.text)
+            if sum(map(len, rows)) >= _LONG_TABLE_CELLS:
+                try:
+                    return _print_long_table(rows, notes, target, workdir, config)
+                except MissingTool as e:
+                    lack = (e.kind, e.cause)
             html = csv_page(decoded.text, title)
         case _:
             html = text_page(decoded.text, title)
-    return print_page(html, found.format, notes, target, workdir, config)
+    made = print_page(html, found.format, notes, target, workdir, config)
+    return made.model_copy(update={"lack": lack}) if lack else made
 
 
 def _print_long_table(
     rows: list[list[str]], notes: list[str], target: Path, workdir: Path, config: NormalizeConfig
-) -> Normalized | None:
-    """A table of many cells by LibreOffice; None for others, and where it is not installed."""
-    if sum(map(len, rows)) < _LONG_TABLE_CELLS:
-        return None
-    try:
-        converter = office_converter(config)
-    except MissingTool:
-        return None
+) -> Normalized:
+    """A table of many cells by LibreOffice, which a browser is slow at. Raises MissingTool without it."""
+    converter = office_converter(config)
     book = workdir / "table.xlsx"
     write_book(rows, book)
     converter.convert(book, workdir / "office").replace(target)
@@ -346,7 +348,8 @@ def print_page(
         converter.convert(page, out, to="pdf:writer_web_pdf_Export").replace(target)
         shutil.rmtree(out, ignore_errors=True)
         notes = [*notes, f"{missing.cause}: printed by LibreOffice, which lays pages out more plainly"]
-        return _made(target, kind, "libreoffice", converter.version, notes)
+        made = _made(target, kind, "libreoffice", converter.version, notes)
+        return made.model_copy(update={"lack": (missing.kind, missing.cause)})
     html, share = beginning(html, config.print_max_chars)
     if share < 1:
         notes = [*notes, f"only its beginning is printed ({share:.0%}): see normalize.print_max_chars"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.normalize.routes import Normalized
 
 
-def unprinted(target: Path, format: str, reason: str) -> Normalized:
-    """Write a single page that says that there is no print, and why; `reason` is also the warning."""
+def unprinted(target: Path, format: str, error: DocumentError) -> Normalized:
+    """Write a single page that says that there is no print, and why; that is the warning, too."""
+    reason = explain(error.kind, error.cause, error.remedy)
     doc = pymupdf.open()
     page = doc.new_page(width=595, height=842)
     told = f"There is no print of this document.\n\n{reason}"
@@ -23,5 +25,6 @@ def unprinted(target: Path, format: str, reason: str) -> Normalized:
         pages=1,
         tool="none",
         whole=False,
+        lack=(error.kind, error.cause),
         warnings=[f"not printed, only its text is taken in: {reason}"],
     )

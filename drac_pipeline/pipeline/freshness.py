@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from drac_pipeline.config import DracConfig
+from drac_pipeline.pipeline.attempts import makeshift_reason
 from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, code_version
 from drac_pipeline.store import Manifest, StageRecord, Store
 
@@ -54,7 +55,9 @@ def stale_reason(stage: Stage, record: StageRecord, inputs: dict[str, str] | Non
         old, new = record.code_version.split("-", 1)[0], str(stage.version)
         return "settings changed" if old == new else f"code changed (version {old} to {new})"
     changed = [p for p in stage.parents if inputs is None or record.inputs.get(p) != inputs[p]]
-    return f"{' and '.join(changed)} changed" if changed else ""
+    if changed:
+        return f"{' and '.join(changed)} changed"
+    return makeshift_reason(stage.name, record, config)
 
 
 def document_states(

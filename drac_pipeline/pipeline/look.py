@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from drac_pipeline.config import DracConfig, by_document
+from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import ConfigError, DocumentError, DracError
+from drac_pipeline.pipeline.circumstances import all_circumstances
 from drac_pipeline.pipeline.removal import Removals, removals
 from drac_pipeline.pipeline.retry import Retry, retry
 from drac_pipeline.pipeline.stages import STAGES, code_version
@@ -118,8 +119,8 @@ def due_documents(home: Home, looked: Looked, moment: datetime | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What a listing of the sources shows: a digest of names, sizes, times, settings and versions of the
-    code (the same digest, the same finding), and how many documents there are."""
+    """What a listing of the sources shows: a digest of names, sizes, times, settings, installed programs and
+    versions of the code (the same digest, the same finding), and how many documents there are."""
 
     digest: str
     documents: int
@@ -145,9 +146,8 @@ def glance(home: Home, sources: Iterable[str | Path] = ()) -> Glance:
 
 
 def _versions(config: DracConfig) -> str:
-    overrides = [o for n in by_document() for o in getattr(config, n).model_dump(mode="json")["override"]]
     versions = " ".join(code_version(s, config) for s in STAGES)
-    return f"{versions} {overrides}{config.refresh.model_dump_json()}"
+    return f"{versions} {all_circumstances(config)}"
 
 
 def _chosen(home: Home, sources: Iterable[str | Path]) -> list[Path]:

@@ -22,10 +22,18 @@ from drac_pipeline.errors import (
     is_disk_full,
 )
 from drac_pipeline.model import SourceDocument
+from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import converted_version, parent_versions, stale_reason
 from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, StageContext, StageOutput, code_version
 from drac_pipeline.sources.fingerprint import hash_file
-from drac_pipeline.store import ArtifactMissing, FailureRecord, Manifest, StageRecord, Store
+from drac_pipeline.store import (
+    ArtifactMissing,
+    FailureRecord,
+    MakeshiftRecord,
+    Manifest,
+    StageRecord,
+    Store,
+)
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +125,7 @@ def _run_stage(
             )
             output = stage.run(ctx)
             blocked = [n for n, c in output.checks.items() if c.blocking and not c.passed]
-            record = _record(stage, out, output, inputs, config, time.monotonic() - began)
+            record = _record(stage, out, output, inputs, config, time.monotonic() - began, manifest)
             if blocked:
                 error = InternalError(
                     f"check {blocked[0]} failed: {output.checks[blocked[0]].detail}",
@@ -191,7 +199,13 @@ def _document(manifest: Manifest, stage: Stage) -> SourceDocument:
 
 
 def _record(
-    stage: Stage, out: Path, output: StageOutput, inputs: dict[str, str], config: DracConfig, seconds: float
+    stage: Stage,
+    out: Path,
+    output: StageOutput,
+    inputs: dict[str, str],
+    config: DracConfig,
+    seconds: float,
+    manifest: Manifest,
 ) -> StageRecord:
     files = sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())
     digest = hashlib.sha256()
@@ -210,14 +224,31 @@ def _record(
         facts=output.facts,
         checks=output.checks,
         warnings=output.warnings,
+        makeshift=_makeshift(stage, output, inputs, config, manifest.stages.get(stage.name)),
     )
+
+
+def _makeshift(
+    stage: Stage, output: StageOutput, inputs: dict[str, str], config: DracConfig, before: StageRecord | None
+) -> MakeshiftRecord | None:
+    """What the output had to be made without, counting attempts under the same conditions."""
+    if output.lack is None:
+        return None
+    kind, cause = output.lack
+    lack = MakeshiftRecord(kind=kind, cause=cause, circumstances=circumstances(stage.name, config))
+    old = before.makeshift if before else None
+    again = before and old and (before.inputs, before.code_version) == (inputs, code_version(stage, config))
+    if again and old and (old.kind, old.circumstances) == (kind, lack.circumstances):
+        lack = lack.model_copy(update={"attempts": old.attempts + 1})
+    return lack
 
 
 def record_failure(
     store: Store, key: str, stage: Stage, inputs: dict[str, str], config: DracConfig, error: DocumentError
 ) -> FailureRecord:
     """Write into the manifest why the document stopped, counting attempts under the same conditions."""
-    version = code_version(stage, config.for_document(key))
+    config = config.for_document(key)
+    version = code_version(stage, config)
     failure = FailureRecord(
         stage=stage.name,
         kind=error.kind,
@@ -226,13 +257,15 @@ def record_failure(
         at=now(),
         inputs=inputs,
         code_version=version,
+        circumstances=circumstances(stage.name, config),
     )
 
     def change(current: Manifest | None) -> Manifest:
         if current is None:
             raise ArtifactMissing(f"{key}: its manifest is gone from the store")
         old = current.failure
-        again = old and (old.stage, old.inputs, old.code_version) == (stage.name, inputs, version)
+        same = ("stage", "inputs", "code_version", "circumstances")
+        again = old and all(getattr(old, n) == getattr(failure, n) for n in same)
         attempts = old.attempts + 1 if old and again else 1
         return current.model_copy(update={"failure": failure.model_copy(update={"attempts": attempts})})
 

@@ -33,7 +33,6 @@ from drac_pipeline.errors import (
     MissingTool,
     SourceChanged,
     StageTimeout,
-    explain,
 )
 from drac_pipeline.model import (
     ChunkPlan,
@@ -97,12 +96,14 @@ class StageContext:
 
 @dataclass
 class StageOutput:
-    """What a stage says of its output. `counts` are numbers to plot, `facts` are JSON values."""
+    """What a stage says of its output. `counts` are numbers to plot, `facts` are JSON values; `lack` is kind
+    and cause of what it had to be made without, and would be better with."""
 
     counts: dict[str, float] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     checks: dict[str, CheckRecord] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    lack: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
         own = found in DIRECT_FORMATS and ctx.document.size <= ctx.config.normalize.max_bytes
         if not own or not reads_own_file(Convertible(work, found, ctx.document.path), ctx.config.convert):
             raise
-        done = unprinted(work / "unprinted.pdf", found, explain(e.kind, e.cause, e.remedy))
+        done = unprinted(work / "unprinted.pdf", found, e)
     target = ctx.out / PDF_FILE
     if done.pdf.is_relative_to(work):
         done.pdf.replace(target)
@@ -167,6 +168,7 @@ def _normalized_pdf(ctx: StageContext) -> StageOutput:
         counts={"pages": done.pages, "bytes": target.stat().st_size},
         facts=about,
         warnings=list(done.warnings),
+        lack=done.lack,
     )
 
 

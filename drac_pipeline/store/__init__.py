@@ -5,6 +5,7 @@ from drac_pipeline.store.local import LocalStore
 from drac_pipeline.store.manifest import (
     MANIFEST_SCHEMA_VERSION,
     FailureRecord,
+    MakeshiftRecord,
     Manifest,
     RetiredRecord,
     SourceRecord,
@@ -18,6 +19,7 @@ __all__ = [
     "FailureRecord",
     "Home",
     "LocalStore",
+    "MakeshiftRecord",
     "Manifest",
     "RetiredRecord",
     "SourceRecord",

@@ -87,6 +87,18 @@ class CheckRecord(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MakeshiftRecord(_Record):
+    """That an output was made as well as could be: what kept it from being made as it should (`kind`,
+    `cause`), under which limits, passwords and programs (`circumstances`, a digest), and how often that was
+    tried."""
+
+    kind: str
+    cause: str
+    circumstances: str
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StageRecord(_Record):
     """One published output.
 
@@ -107,11 +119,13 @@ class StageRecord(_Record):
     facts: dict[str, Any] = field(default_factory=dict)
     checks: dict[str, CheckRecord] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    makeshift: MakeshiftRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRecord(_Record):
-    """Why a document stopped. Cleared by the stage's next success."""
+    """Why a document stopped. Cleared by the stage's next success. `circumstances` is a digest of what the
+    stage could have succeeded with: limits, passwords, programs."""
 
     stage: str
     kind: str
@@ -121,6 +135,7 @@ class FailureRecord(_Record):
     attempts: int = 1
     inputs: dict[str, str] = field(default_factory=dict)
     code_version: str = ""
+    circumstances: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from dagster import DagsterEventType, DagsterInstance, DagsterRunStatus, RunsFilter
+from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin
+from dagster._core.workspace.load_target import ModuleTarget, PyProjectFileTarget, WorkspaceFileTarget
 
 from drac_pipeline.defs.launch import execute_documents
 from drac_pipeline.defs.metadata import check_metadata
 from drac_pipeline.defs.partitions import DOCUMENTS
 from drac_pipeline.pipeline import STAGES, process_document
 
+ROOT = Path(__file__).parents[2]
 ALL = ["source_document", *(s.name for s in STAGES)]
 STAGE_NAMES = ALL[1:]
 KEYS = ["manual.pdf", "notes/site visit.pdf", "two pages.pdf"]
@@ -231,7 +234,16 @@ def test_drac_run_and_the_ui_share_the_instance(bench) -> None:
     assert bench.statuses() == dict.fromkeys(KEYS, DONE)
     run = bench.instance.get_run_by_id(launched.run_id)
     assert run and run.remote_job_origin and run.job_code_origin
-    assert run.remote_job_origin.location_name == "drac_pipeline"
+    # however the UI was started: the name is what it finds the run's code by
+    for target in (
+        WorkspaceFileTarget([str(ROOT / "workspace.yaml")]),
+        PyProjectFileTarget(str(ROOT / "pyproject.toml")),
+        ModuleTarget("drac_pipeline.defs.definitions", None, None, None),
+    ):
+        (origin,) = target.create_origins()
+        assert origin.location_name == run.remote_job_origin.location_name
+        assert isinstance(origin, ManagedGrpcPythonEnvCodeLocationOrigin)
+        assert origin.loadable_target_origin.module_name == "drac_pipeline.defs.definitions"
 
 
 def test_register_documents_adds_partitions_and_processes_nothing(bench) -> None:

@@ -34,7 +34,8 @@ def make_failure_alert(config: DracConfig) -> SensorDefinition:
         run = context.dagster_run
         lines = _failed_documents(context)
         said = context.failure_event.message or "failed"
-        title = f"{run.job_name} failed: " + (f"{len(lines)} documents" if lines else said)
+        number = "1 document" if len(lines) == 1 else f"{len(lines)} documents"
+        title = f"{run.job_name} failed: " + (number if lines else said)
         sent = send_alert(alerts, title, lines or [said], {"run_id": run.run_id, "job": run.job_name})
         context.log.info("alert sent" if sent else "no alert sent: no webhook, or it did not take it")
 

@@ -77,7 +77,9 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     shown = glance(home)
     seen = shown.digest
     if state.get("seen") == seen and time.time() < state.get("until", 0):
-        return Tick(skip="nothing has changed in the sources or the settings", cursor=cursor or "")
+        still = [f"still: {line}" for line in state.get("problems", ())]
+        skip = "; ".join(["nothing has changed in the sources or the settings", *still])
+        return Tick(skip=skip, cursor=cursor or "")
     tags = {"drac/trigger": trigger}
     if shown.documents > MOST_DOCUMENTS:
         run = RunRequest(run_config=_run_config(automatic=True), tags=tags)
@@ -92,13 +94,16 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     drop_strays(instance, home)
     due = due_documents(home, looked)
     log = _log(looked, due, retired)
-    told = _alert(home, looked, state.get("told", ""))
+    problems = [*looked.refused, *(f"source {s}: {why}" for s, why in looked.unreachable.items())]
+    told = _alert(home, problems, state.get("told", ""))
     if not due.documents:
         quiet = not looked.settling and not looked.unreachable
-        after = {"seen": seen, "until": _until(due)} if quiet else {}
+        after = {"seen": seen, "until": _until(due), "problems": problems} if quiet else {}
         cursor = json.dumps({**after, "told": told})
         skip = f"{sum(f.n_documents for f in looked.found)} documents, none is due"
-        return Tick(skip="; ".join([skip, *looked.refused]), log=log, cursor=cursor)
+        if looked.settling:
+            skip += f", {len(looked.settling)} may still be written"
+        return Tick(skip="; ".join([skip, *problems]), log=log, cursor=cursor)
     asked = hashlib.sha256(json.dumps([seen, sorted(due.documents)]).encode()).hexdigest()
     times = state.get("times", 0) + 1 if state.get("ask") == asked else 1
     if times > 1 and time.time() < state.get("again", 0):
@@ -167,10 +172,9 @@ def _run_config(keys: list[str] | None = None, *, automatic: bool = False) -> Ru
     return RunConfig(ops={OP_NAME: DocumentsConfig(documents=keys or [], automatic=automatic)})
 
 
-def _alert(home: Home, looked: Looked, told: str) -> str:
+def _alert(home: Home, lines: list[str], told: str) -> str:
     """Tell of sources that look emptied or cannot be reached, once each time that is news; gives the
     digest of what was told."""
-    lines = [*looked.refused, *(f"source {s}: {why}" for s, why in looked.unreachable.items())]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
     if lines and digest != told:
         send_alert(home.config.alerts, f"{home.path.name}: the sources need a look", lines)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
 from dagster import AssetKey, DagsterEventType, build_run_status_sensor_context, materialize
+from dagster._core.definitions.instigation_logger import InstigationLogger, get_instigation_log_records
+from dagster._core.log_manager import LOG_RECORD_METADATA_ATTR
 
 from drac_pipeline.config import AlertsConfig, DracConfig
 from drac_pipeline.defs.alerts import make_failure_alert
@@ -72,7 +75,7 @@ def test_a_failed_run_tells_the_webhook_which_documents_and_why(bench, webhook: 
     ).for_run_failure()
     make_failure_alert(DracConfig())(context)
     (message,) = webhook.got
-    assert message["title"] == "ingest failed: 1 documents" and message["run_id"] == run.run_id
+    assert message["title"] == "ingest failed: 1 document" and message["run_id"] == run.run_id
     assert message["lines"][0].startswith("bad.pdf, normalized_pdf: corrupt")
 
 
@@ -85,6 +88,29 @@ def test_an_emptied_source_is_told_of_once(bench, webhook: Webhook) -> None:
     assert "none was retired" in webhook.got[0]["text"]
     refresh_tick(bench.instance, Home(bench.home.path), "sensor", first.cursor)
     assert len(webhook.got) == 1
+
+
+def test_the_log_of_a_tick_is_kept_and_no_file_of_one_that_says_nothing(bench) -> None:
+    def tick(name: str, *lines: str) -> list[str]:
+        key = ["repository", "refresh_sensor", name]
+        with InstigationLogger(key, bench.instance, "repository", "refresh_sensor") as logger:
+            for line in lines:
+                logger.info(line)
+        return [
+            r[LOG_RECORD_METADATA_ATTR]["orig_message"]
+            for r in get_instigation_log_records(bench.instance, key)
+        ]
+
+    assert tick("1", "a.pdf: new in the source", "b.pdf: retired") == [
+        "a.pdf: new in the source",
+        "b.pdf: retired",
+    ]
+    assert tick("2") == []
+    folder = bench.home.path / "storage" / "repository" / "refresh_sensor"
+    (first,) = folder.iterdir()
+    os.utime(first, (0, 0))
+    tick("3", "c.pdf: retired")
+    assert [f.name for f in folder.iterdir()] == ["3.err"]
 
 
 def test_the_alert_is_on_where_a_webhook_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

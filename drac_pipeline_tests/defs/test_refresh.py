@@ -127,10 +127,13 @@ def test_a_source_that_went_away_deletes_nothing_and_says_so(grown, tmp_path: Pa
     grown.corpus.rename(tmp_path / "elsewhere")
     away = tick(grown)
     assert away.run is None and any("no such file or folder" in line for line in away.log)
+    assert "no such file or folder" in away.skip
     assert len(grown.statuses()) == 3 and "seen" not in away.cursor  # the next tick looks again
     grown.corpus.mkdir()
     empty = tick(grown)
     assert "had 3: none was retired" in empty.skip and len(grown.statuses()) == 3
+    later = tick(grown, empty.cursor)
+    assert later.skip.startswith("nothing has changed") and "had 3: none was retired" in later.skip
     result = grown.launch()  # by hand it fails, so that an alert goes out
     assert not result.success
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pymupdf
 import pytest
 
+from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.normalize.browser import find_browser
 from drac_pipeline.pipeline import find_work, process_document
 from drac_pipeline.pipeline.look import due_documents, glance, look_at_sources
 from drac_pipeline.store import Home, Manifest
 
 PAGE = "page.html"
+AES_256 = 5  # PDF_ENCRYPT_AES_256
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_attempts_are_counted(tmp_path: Path, root: Path) -> None:
 def test_a_failure_is_tried_again_under_other_limits_or_passwords(tmp_path: Path, root: Path) -> None:
     with pymupdf.open() as doc:
         doc.new_page().insert_text((72, 72), "The rent is 900 EUR.")
-        doc.save(root / "lease.pdf", encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="open", owner_pw="o")
+        doc.save(root / "lease.pdf", encryption=AES_256, user_pw="open", owner_pw="o")
         doc.save(root / "long.pdf")
     where = tmp_path / "home"
     home = settings(where, passwords=["wrong"], max_bytes=(root / "long.pdf").stat().st_size - 1)

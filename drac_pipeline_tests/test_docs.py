@@ -21,6 +21,7 @@ from drac_pipeline_tests.conftest import MANUAL, write_pdf
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```sh( server)?\n(.*?)^```", re.M | re.S)
+CODE = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 UP = ("Serving dagster-webserver", "documents are shown at", "Instance is configured", "answers at")
 
 
@@ -66,6 +67,18 @@ def test_every_command_in_the_docs_works(place: Path) -> None:
                 ["bash", "-c", command], cwd=place, env=environment(place), capture_output=True, text=True
             )
         assert done.returncode == 0, f"{command}\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
+
+
+def test_the_code_in_the_docs_runs(place: Path) -> None:
+    write_pdf(place / "report.pdf", MANUAL)
+    found = [m[1] for page in PAGES for m in CODE.finditer(page.read_text(encoding="utf-8"))]
+    assert found
+    for code in found:
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=place, env=environment(place), capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{code}\n{done.stderr[-1500:]}"
+        assert done.stdout.strip()
 
 
 def test_every_service_in_the_docs_comes_up(place: Path) -> None:

@@ -137,6 +137,17 @@ def is_disk_full(error: BaseException) -> bool:
     return False
 
 
+class StorageError(DocumentError):
+    """A request to object storage failed for good. A document that meets it fails alone, and is tried
+    again as `[refresh]` says: the cause may have gone."""
+
+    kind = "storage failed"
+
+    def __str__(self) -> str:
+        text = explain(self.kind, self.cause, self.remedy)
+        return f"{self.key}, {self.stage or 'storage'}: {text}" if self.key else text
+
+
 class InternalError(DocumentError):
     """An unexpected exception; the cause carries its type and message."""
 

@@ -66,7 +66,7 @@ def benchmark(
         raise ConfigError(f"{datasets}: none of the organizations of {file.name} has a folder {format!r}")
     opened = _configured(Home(home), datasets, [f"{o}/{format}/*" for o in there])
     try:
-        run(datasets, home)
+        run(str(datasets), home)
     except typer.Exit as e:
         if e.exit_code != 1:  # 1: some documents failed, which the report says
             raise

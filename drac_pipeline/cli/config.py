@@ -18,7 +18,7 @@ from drac_pipeline.config_reference import config_reference
 from drac_pipeline.errors import DracError
 from drac_pipeline.normalize.browser import find_browser
 from drac_pipeline.pipeline import STAGES, code_version
-from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.sources.open import open_source
 from drac_pipeline.store import Home
 
 config_app = typer.Typer(no_args_is_help=True, help="Check, show and explain the settings of a home.")
@@ -118,7 +118,7 @@ def _sources(opened: Home) -> list[tuple[bool, str]]:
     found = []
     for source in opened.sources():
         try:
-            FolderSource(source, opened.config.source)
+            open_source(source, opened.config.source, opened.remote)
         except DracError as e:
             found.append(
                 (True, f"{e}; its documents are kept. Take its line out of sources.txt to forget it.")

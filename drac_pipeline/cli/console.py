@@ -35,6 +35,10 @@ HomeOption = Annotated[
     ),
 ]
 
+SourceArgument = Annotated[
+    str, typer.Argument(help="Folder of documents, one file, or s3://bucket/prefix.", show_default=False)
+]
+
 
 def existing_home(path: Path) -> Home:
     """The home at `path`. Raises ConfigError where nothing was ever ingested into it."""

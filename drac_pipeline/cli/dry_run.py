@@ -12,6 +12,7 @@ from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.llm.estimate import Estimate, estimate
 from drac_pipeline.llm.prices import PROVIDERS, Prices
 from drac_pipeline.pipeline import STAGES, Work
+from drac_pipeline.pipeline.origin import origin_of
 from drac_pipeline.pipeline.removal import Removals
 from drac_pipeline.pipeline.worklist import WorkList
 from drac_pipeline.store import Home
@@ -79,12 +80,13 @@ def _estimate(home: Home, config: DracConfig, work: Work) -> Estimate:
         return Estimate()
     source = work.manifest.source
     try:
-        pages, wanted, chars = measure(
-            source.local_path,
-            source.size,
-            "auto" if config.convert.mode == "auto" else "model",
-            read_by_pages(config.convert),
-        )
+        with origin_of(source, home.remote).file() as path:
+            pages, wanted, chars = measure(
+                path,
+                source.size,
+                "auto" if config.convert.mode == "auto" else "model",
+                read_by_pages(config.convert),
+            )
     except (DocumentError, OSError):
         return Estimate()
     prices = Prices(home.path, config.model.price_provider or PROVIDERS[config.model.provider])

@@ -13,12 +13,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from drac_pipeline.cli.console import HomeOption, err, out
+from drac_pipeline.cli.console import HomeOption, SourceArgument, err, out
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.errors import DocumentError
 from drac_pipeline.llm.estimate import USUAL_PAGE_CHARS, Estimate, estimate
 from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
-from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.sources.address import source_address
+from drac_pipeline.sources.open import open_source
 from drac_pipeline.store import Home
 
 MOST_ROWS = 40
@@ -38,7 +39,7 @@ _MOST_READ = 50_000_000  # bytes of a part
 
 
 def estimate_command(
-    source: Annotated[Path, typer.Argument(help="Folder of documents, or one file.", show_default=False)],
+    source: SourceArgument,
     home: HomeOption,
     mode: Annotated[
         Literal["model", "auto"] | None,
@@ -60,7 +61,8 @@ def estimate_command(
 
       drac estimate ./contracts --home ~/drac/contracts --model gpt-4.1 --price-provider openai
     """
-    config = Home(home).config
+    opened = Home(home)
+    config = opened.config
     changed = {"model": model or config.model.model, "price_provider": price_provider}
     if model:
         changed["plan_model"] = ""
@@ -72,13 +74,15 @@ def estimate_command(
         err.print(f"[yellow]no price of {settings.model} is known[/]; write it into prices.toml in the home")
     rows: list[tuple[str, Estimate]] = []
     modes: set[str] = set()
-    for entry in FolderSource(source, config.source).list():
+    found = open_source(source_address(source), config.source, opened.remote)
+    for entry in found.list():
         convert = config.for_document(entry.key).convert
         # where nothing goes to a model yet, what it would cost if everything did
         chosen = mode or (convert.mode if config.converts_by_model else "model")
         modes.add(chosen)
         try:
-            pages, wanted, chars = measure(entry.path, entry.size, chosen, read_by_pages(convert))
+            path = found.fetch(entry)
+            pages, wanted, chars = measure(path, entry.size, chosen, read_by_pages(convert))
         except DocumentError as e:
             err.print(f"[yellow]left out[/] {escape(entry.key)}: {escape(e.cause)}")
             continue

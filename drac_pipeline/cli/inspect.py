@@ -10,6 +10,7 @@ import typer
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.sources.address import source_address
 from drac_pipeline.sources.keys import artifact_dirname
 from drac_pipeline.store import Home, Manifest
 
@@ -70,8 +71,8 @@ def _find(opened: Home, document: str) -> str:
     if opened.store.manifest(document):
         return document
     manifests = list(opened.store.manifests())
-    path = Path(document).expanduser().absolute()
-    found = [m for m in manifests if m.source.local_path == path] or [
+    place = str(source_address(document))
+    found = [m for m in manifests if m.source.place == place] or [
         m for m in manifests if document.casefold() in m.document_key.casefold()
     ]
     if len(found) == 1:

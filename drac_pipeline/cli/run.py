@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from drac_pipeline.cli.console import HomeOption, LogProgress, err, interrupted, out, progress_bar
+from drac_pipeline.cli.console import (
+    HomeOption,
+    LogProgress,
+    SourceArgument,
+    err,
+    interrupted,
+    out,
+    progress_bar,
+)
 from drac_pipeline.cli.dry_run import print_dry_run
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
@@ -18,13 +25,14 @@ from drac_pipeline.pipeline import DocumentOutcome, find_work
 from drac_pipeline.pipeline.progress import PageLines, PageProgress, listening, listening_to_pages
 from drac_pipeline.pipeline.removal import removals
 from drac_pipeline.pipeline.worklist import WorkList
-from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.sources.address import source_address
+from drac_pipeline.sources.open import open_source
 from drac_pipeline.sources.settling import YOUNG_SECONDS, wait_until_settled
 from drac_pipeline.store import Home
 
 
 def run(
-    source: Annotated[Path, typer.Argument(help="Folder of documents, or one file.", show_default=False)],
+    source: SourceArgument,
     home: HomeOption,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Say what a run would do, and what it would cost.")
@@ -49,18 +57,21 @@ def run(
 
       drac run report.pdf --home /tmp/try
 
+      drac run s3://company-docs/contracts --home ~/drac/contracts
+
       drac run ./contracts --home ~/drac/contracts --dry-run
     """
     began = time.monotonic()
     opened = Home(home)
     config = opened.config
-    if source.expanduser().absolute() == opened.path:
+    address = source_address(source)
+    if address == opened.path:
         raise ConfigError("SOURCE and --home are the same folder; a home needs one of its own")
     # looked at first, too, so that a source that is not there leaves no home behind
-    moving = wait_until_settled(FolderSource(source, config.source).list())
+    moving = wait_until_settled(open_source(address, config.source, opened.remote).list())
     settle = YOUNG_SECONDS if moving else 0.0
     if dry_run:
-        found = find_work(opened, source, config, settle_seconds=settle, dry=True)
+        found = find_work(opened, address, config, settle_seconds=settle, dry=True)
         _tell(found)
         print_dry_run(
             out, opened, found, removals(found, config.refresh, confirmed=confirm_removals), everything
@@ -78,7 +89,7 @@ def run(
             task = bar.add_task("Looking at the source", total=None, note="")
             found = find_work(
                 opened,
-                source,
+                address,
                 config,
                 lambda key: bar.update(task, advance=1, note=key[-60:]),
                 settle_seconds=settle,

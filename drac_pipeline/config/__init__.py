@@ -20,6 +20,7 @@ from drac_pipeline.config.stages import (
     SectionConfig,
     SourceConfig,
 )
+from drac_pipeline.config.storage import StoreConfig
 
 __all__ = [
     "CONFIG_FILE",
@@ -42,6 +43,7 @@ __all__ = [
     "SectionConfig",
     "Settings",
     "SourceConfig",
+    "StoreConfig",
     "by_document",
     "load_config",
     "settings_hash",

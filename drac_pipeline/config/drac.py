@@ -25,6 +25,7 @@ from drac_pipeline.config.stages import (
     SectionConfig,
     SourceConfig,
 )
+from drac_pipeline.config.storage import StoreConfig
 from drac_pipeline.errors import ConfigError
 
 CONFIG_FILE = "drac.toml"
@@ -34,6 +35,7 @@ class DracConfig(Settings):
     """All settings; the sections of `drac.toml` have these names."""
 
     source: SourceConfig = SourceConfig()
+    store: StoreConfig = StoreConfig()
     normalize: NormalizeConfig = NormalizeConfig()
     render: RenderConfig = RenderConfig()
     convert: ConvertConfig = ConvertConfig()

@@ -61,7 +61,7 @@ def register(instance: DagsterInstance, manifests: Collection[Manifest]) -> list
         m
         for m in manifests
         if seen.get(m.document_key) != source_version(m)
-        or (m.document_key in failed and m.source.local_path.exists())
+        or (m.document_key in failed and (m.source.in_bucket or m.source.local_path.exists()))
     ]
     report_runless(instance, [source_materialization(m) for m in news])
     return fresh

@@ -113,7 +113,7 @@ def _node(
 
 
 def _metadata(manifest: Manifest, row: dict[str, Any]) -> dict[str, Any]:
-    return {n: row[n] for n in _METADATA} | {"source": manifest.source.local_path.as_uri()}
+    return {n: row[n] for n in _METADATA} | {"source": manifest.source.link}
 
 
 def _documents(home: Home) -> tuple[list[Manifest], list[str], str]:

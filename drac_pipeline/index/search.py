@@ -13,8 +13,8 @@ from drac_pipeline.index.embedder import Embedder
 from drac_pipeline.index.fusion import fuse
 from drac_pipeline.index.highlight import spans_of_words
 from drac_pipeline.index.open import open_embedder
-from drac_pipeline.index.sync import current_embedder, index_uri, with_chunks
-from drac_pipeline.index.table import ChunkTable, ChunkTables, one_of, quoted
+from drac_pipeline.index.sync import chunk_tables, current_embedder, with_chunks
+from drac_pipeline.index.table import ChunkTable, one_of, quoted
 from drac_pipeline.llm.open import STATE_FOLDER
 from drac_pipeline.store import Home, Manifest
 
@@ -30,8 +30,8 @@ class Hit:
     score       of the fusion (hybrid), cosine (vector) or BM25 (text)
     ranks       its rank by vectors and by words, None where that ranking does not have it
     highlights  (start, end) of the question's words in `text`
-    source      the file that the document was taken in from
-    link        its `file:` address, at the page for a PDF
+    source      the file or object that the document was taken in from
+    link        its `file:` or `s3:` address, at the page for a PDF
     """
 
     rank: int
@@ -88,14 +88,17 @@ def search(
         best = [(r["chunk_id"], r["score"]) for r in rankings[mode]]
     places = {name: {c: i for i, c in enumerate(found, 1)} for name, found in ids.items()}
     out: list[Hit] = []
-    for chunk_id, score in best:
-        manifest = home.store.manifest(rows[chunk_id]["document_key"])
-        if manifest is None or manifest.retired:  # a moment ago
-            continue
-        if len(out) == k:
-            break
-        ranks = {name: found.get(chunk_id) for name, found in places.items()}
-        out.append(_hit(manifest, rows[chunk_id], len(out) + 1, score, ranks, question))
+    for start in range(0, len(best), 2 * k):  # manifests are read together, and no more than needed
+        part = best[start : start + 2 * k]
+        known = home.store.manifests_of({rows[c]["document_key"] for c, _ in part})
+        for chunk_id, score in part:
+            manifest = known.get(rows[chunk_id]["document_key"])
+            if manifest is None or manifest.retired:  # a moment ago
+                continue
+            if len(out) == k:
+                return out
+            ranks = {name: found.get(chunk_id) for name, found in places.items()}
+            out.append(_hit(manifest, rows[chunk_id], len(out) + 1, score, ranks, question))
     return out
 
 
@@ -107,9 +110,9 @@ def _hit(
     ranks: dict[str, int | None],
     question: str,
 ) -> Hit:
-    path = manifest.source.local_path
+    source = manifest.source
     page = row["page_start"]
-    anchor = f"#page={page}" if path.suffix.lower() == ".pdf" and page else ""
+    anchor = f"#page={page}" if source.place.lower().endswith(".pdf") and page else ""
     return Hit(
         rank=rank,
         score=round(float(score), 6),
@@ -118,8 +121,8 @@ def _hit(
         page_end=row["page_end"],
         ranks=ranks,
         highlights=spans_of_words(row["text"], question),
-        source=str(path),
-        link=path.as_uri() + anchor,
+        source=source.place,
+        link=source.link + anchor,
     )
 
 
@@ -128,7 +131,7 @@ def _embedder(home: Home) -> Embedder:
 
 
 def _table(home: Home, mode: Mode) -> ChunkTable:
-    tables = ChunkTables(index_uri(home))
+    tables = chunk_tables(home)
     names = tables.names()
     fill = f"`drac run SOURCE --home {home.path}`"
     if not names:

@@ -20,6 +20,7 @@ from drac_pipeline.config import DracConfig
 from drac_pipeline.index.table import ChunkTables, row_schema
 from drac_pipeline.model import embedder_of
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE, STAGES_BY_NAME, code_version
+from drac_pipeline.s3.address import is_bucket_address
 from drac_pipeline.store import Home, Manifest, StageRecord
 
 STAGE = "chunk_embeddings"
@@ -64,15 +65,25 @@ class Synced:
 
 
 def index_uri(home: Home) -> str:
-    """Where the index of a home lies: `[index] uri`, else its folder `index`."""
-    return home.config.index.uri or str(home.path / INDEX_FOLDER)
+    """Where the index of a home lies: `[index] uri`, else `index` beside the artifacts in a bucket, else
+    the home's folder `index`."""
+    if home.config.index.uri:
+        return home.config.index.uri
+    store = home.config.store.url
+    return f"{store}/{INDEX_FOLDER}" if store else str(home.path / INDEX_FOLDER)
+
+
+def chunk_tables(home: Home) -> ChunkTables:
+    """The tables of a home's index. Raises StorageError where it is in a bucket without credentials."""
+    uri = index_uri(home)
+    return ChunkTables(uri, home.connection.lance_options if is_bucket_address(uri) else None)
 
 
 def index_state(home: Home) -> IndexState:
     """Compare index and chunks, document by document."""
     manifests = with_chunks(home)
     embedder = current_embedder(manifests, home.config)
-    table = ChunkTables(index_uri(home)).open(embedder) if embedder else None
+    table = chunk_tables(home).open(embedder) if embedder else None
     state = _compare(manifests, embedder, table.documents() if table else {})
     return replace(state, finished=table is None or table.finished)
 
@@ -86,7 +97,7 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
     with home.store.exclusive("index"):
         manifests = with_chunks(home)
         embedder = current_embedder(manifests, home.config)
-        tables = ChunkTables(index_uri(home))
+        tables = chunk_tables(home)
         others = set(tables.names()) - {embedder}
         if not embedder:  # no vectors at all: then no rows either
             for name in others if not manifests else ():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -36,17 +36,19 @@ def row_schema(dimensions: int, embedder: str = "") -> pa.Schema:
 
 
 class ChunkTables:
-    """The tables at `uri`: a folder, or an address that LanceDB knows, such as `s3://bucket/prefix`."""
+    """The tables at `uri`: a folder, or an address that LanceDB knows, such as `s3://bucket/prefix`, which
+    is reached with the `options` that it is asked for when it is needed."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, options: Callable[[], dict[str, str]] | None = None) -> None:
         self.uri = uri
+        self._options = options
 
     @cached_property
     def _db(self) -> Any:
         """Connected when needed: connecting makes the folder, and importing takes a second."""
         import lancedb
 
-        return lancedb.connect(self.uri)
+        return lancedb.connect(self.uri, storage_options=self._options() if self._options else None)
 
     def names(self) -> dict[str, str]:
         """Embedder to table name."""

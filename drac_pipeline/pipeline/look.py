@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import ConfigError, DocumentError, DracError
@@ -15,7 +14,8 @@ from drac_pipeline.pipeline.removal import Removals, removals
 from drac_pipeline.pipeline.retry import Retry, retry
 from drac_pipeline.pipeline.stages import STAGES, code_version
 from drac_pipeline.pipeline.worklist import SOURCE_STAGE, Work, WorkList, find_work
-from drac_pipeline.sources.folder import FolderSource
+from drac_pipeline.sources.address import SourceAddress, source_address
+from drac_pipeline.sources.open import open_source
 from drac_pipeline.store import Home
 
 
@@ -57,7 +57,7 @@ class Looked:
 
 def look_at_sources(
     home: Home,
-    sources: Iterable[str | Path] = (),
+    sources: Iterable[str | SourceAddress] = (),
     *,
     settle_seconds: float = 0.0,
     confirmed: bool = False,
@@ -126,17 +126,17 @@ class Glance:
     documents: int
 
 
-def glance(home: Home, sources: Iterable[str | Path] = ()) -> Glance:
+def glance(home: Home, sources: Iterable[str | SourceAddress] = ()) -> Glance:
     """Everything that a look would see without opening a file, a manifest or a fingerprint."""
     digest = hashlib.sha256()
     n = 0
     for source in _chosen(home, sources):
         digest.update(f"{source}\n".encode(errors="surrogateescape"))
         try:
-            folder = FolderSource(source, home.config.source)
+            folder = open_source(source, home.config.source, home.remote)
             for e in folder.list():
                 n += 1
-                digest.update(f"{e.key}\0{e.size}\0{e.mtime_ns}\n".encode())
+                digest.update(f"{e.key}\0{e.size}\0{e.mtime_ns}\0{e.version}\n".encode())
             for s in folder.skipped:
                 digest.update(f"{s.path}\0{s.reason}\n".encode(errors="surrogateescape"))
         except DracError as e:
@@ -150,8 +150,8 @@ def _versions(config: DracConfig) -> str:
     return f"{versions} {all_circumstances(config)}"
 
 
-def _chosen(home: Home, sources: Iterable[str | Path]) -> list[Path]:
-    chosen = [Path(s).expanduser() for s in sources] or home.sources()
+def _chosen(home: Home, sources: Iterable[str | SourceAddress]) -> list[SourceAddress]:
+    chosen = [source_address(s) for s in sources] or home.sources()
     if not chosen:
         raise ConfigError(
             "this home remembers no source yet: name one under `sources`, or start with `drac run SOURCE`"

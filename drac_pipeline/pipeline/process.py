@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
 import logging
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,12 +20,13 @@ from drac_pipeline.errors import (
     DocumentError,
     InternalError,
     MissingInput,
-    SourceChanged,
+    StorageError,
     is_disk_full,
 )
 from drac_pipeline.model import SourceDocument
 from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import converted_version, parent_versions, stale_reason
+from drac_pipeline.pipeline.origin import origin_of
 from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, StageContext, StageOutput, code_version
 from drac_pipeline.sources.fingerprint import hash_file
 from drac_pipeline.store import (
@@ -83,17 +86,49 @@ def process_document(
     began = time.monotonic()
     config = config.for_document(key)
     outcomes: list[StageOutcome] = []
-    with store.working_on(key):
-        for stage in STAGES:
-            if stages is not None and stage.name not in stages:
-                continue
-            if on_stage:
-                on_stage(key, stage.name)
-            outcome = _run_stage(store, key, stage, config, force, run)
-            outcomes.append(outcome)
-            if outcome.failure:
-                break
+    named = [s for s in STAGES if stages is None or s.name in stages]
+    try:
+        with store.working_on(key):
+            for stage in named:
+                if on_stage:
+                    on_stage(key, stage.name)
+                outcome = _run_stage(store, key, stage, config, force, run)
+                outcomes.append(outcome)
+                if outcome.failure:
+                    break
+            try:
+                store.settle(key)
+            except StorageError as e:
+                outcomes = _unsettled(store, key, named, outcomes, config, e)
+    except StorageError as e:
+        outcomes = _unsettled(store, key, named, [], config, e)
     return DocumentOutcome(key, outcomes, time.monotonic() - began)
+
+
+def _unsettled(
+    store: Store,
+    key: str,
+    named: Sequence[Stage],
+    outcomes: list[StageOutcome],
+    config: DracConfig,
+    error: StorageError,
+) -> list[StageOutcome]:
+    """The outcomes where the store could not take what was made: those stages that it has, and a failure
+    at the first that it has not."""
+    try:
+        manifest = store.manifest(key)
+    except StorageError:
+        manifest, outcomes = None, []
+    there = manifest.stages if manifest else {}
+    kept = list(
+        itertools.takewhile(lambda o: o.record is not None and there.get(o.stage) == o.record, outcomes)
+    )
+    if outcomes and len(kept) == len(outcomes):
+        return outcomes
+    stage = named[len(kept)]
+    inputs = manifest and parent_versions(stage, manifest, manifest.source.fingerprint)
+    failure = record_failure(store, key, stage, inputs or {}, config, error)
+    return [*kept, StageOutcome(stage.name, "failed", failure=failure)]
 
 
 def _run_stage(
@@ -105,7 +140,7 @@ def _run_stage(
         raise ArtifactMissing(f"{key}: not registered in this home; run `drac run SOURCE` first")
     inputs: dict[str, str] = {}
     try:
-        inputs = _inputs(stage, manifest)
+        inputs = _inputs(store, stage, manifest)
         record = manifest.stages.get(stage.name)
         if record and not force and not stale_reason(stage, record, inputs, config):
             if store.has_files(key, stage.name, record):
@@ -114,9 +149,9 @@ def _run_stage(
             reason = "its files were gone"
         else:
             reason = (stale_reason(stage, record, inputs, config) or "forced") if record else "new"
-        with store.workspace(key) as out:
+        with store.workspace(key) as out, _document(store, manifest, stage) as document:
             ctx = StageContext(
-                document=_document(manifest, stage),
+                document=document,
                 read=lambda parent, name: store.path(key, parent, name, manifest),
                 out=out,
                 config=config,
@@ -160,25 +195,11 @@ def _run_stage(
     )
 
 
-def _inputs(stage: Stage, manifest: Manifest) -> dict[str, str]:
+def _inputs(store: Store, stage: Stage, manifest: Manifest) -> dict[str, str]:
     """The parents' data versions; raises where a parent has no output or the source moved on."""
     source = manifest.source
     if stage is STAGES[0]:  # later stages need to know the source's version, not its bytes
-        path = source.local_path
-        try:
-            stat = path.stat()
-            same = stat.st_size == source.size and stat.st_mtime == source.modified
-            changed = not same and hash_file(path)[0] != source.fingerprint
-        except OSError as e:
-            raise SourceChanged(
-                f"{source.path} cannot be read any more ({e.strerror})",
-                remedy="Put the file back, or run `drac run` to take in the source as it is now.",
-            ) from e
-        if changed:
-            raise SourceChanged(
-                "the file is not the one that was registered",
-                remedy="Run `drac run` to register its new content.",
-            )
+        origin_of(source, store.remote).check()
     inputs = parent_versions(stage, manifest, source.fingerprint)
     if inputs is None:
         missing = next(p for p in stage.parents if p != SOURCE and p not in manifest.stages)
@@ -191,11 +212,16 @@ def _inputs(stage: Stage, manifest: Manifest) -> dict[str, str]:
     return inputs
 
 
-def _document(manifest: Manifest, stage: Stage) -> SourceDocument:
+@contextlib.contextmanager
+def _document(store: Store, manifest: Manifest, stage: Stage) -> Iterator[SourceDocument]:
+    """What a stage is told of the document; the first has its bytes as a file of this machine."""
     s = manifest.source
-    first = stage is STAGES[0]
-    version = s.fingerprint if first else converted_version(manifest, s.fingerprint)
-    return SourceDocument(manifest.document_key, s.local_path, version, s.size, s.modified)
+    key = manifest.document_key
+    if stage is STAGES[0]:
+        with origin_of(s, store.remote).file() as path:
+            yield SourceDocument(key, path, s.fingerprint, s.size, s.modified)
+    else:
+        yield SourceDocument(key, Path(), converted_version(manifest, s.fingerprint), s.size, s.modified)
 
 
 def _record(
@@ -277,6 +303,8 @@ def record_failure(
         ):  # no room to write it down either: the outcome says it, and the next run tries again
             return failure
         raise
+    except StorageError:  # likewise
+        return failure
 
 
 def _without_failure(manifest: Manifest, stage: str) -> Manifest:

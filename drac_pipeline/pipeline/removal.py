@@ -7,15 +7,16 @@ A source that looks emptied by accident retires nothing.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from drac_pipeline.config import RefreshConfig
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.pipeline.origin import origin_of
 from drac_pipeline.pipeline.process import now
 from drac_pipeline.pipeline.worklist import WorkList
+from drac_pipeline.sources.remote import Remote
 from drac_pipeline.store import Home, Manifest, RetiredRecord
 
 REMOVED = "removed from the source"
@@ -61,8 +62,9 @@ def retire(home: Home, reasons: dict[str, str]) -> list[Manifest]:
     days = home.config.refresh.keep_removed_days
     moment = datetime.now(UTC)
     out = []
+    manifests = home.store.manifests_of(reasons)
     for key, reason in sorted(reasons.items()):
-        manifest = home.store.manifest(key)
+        manifest = manifests.get(key)
         if manifest is None or manifest.retired is not None:
             continue
         keep = 0.0 if reason.startswith("renamed") else days
@@ -71,7 +73,7 @@ def retire(home: Home, reasons: dict[str, str]) -> list[Manifest]:
             reason=reason,
             delete_at=(moment + timedelta(days=keep)).isoformat(timespec="seconds"),
         )
-        changed = home.store.update_manifest(key, lambda m, r=record: _retired(m, r))
+        changed = home.store.update_manifest(key, lambda m, r=record: _retired(m, r, home.remote))
         if changed.retired != record:
             continue
         out.append(changed)
@@ -98,9 +100,9 @@ def _is_over(manifest: Manifest, moment: str) -> bool:
     return manifest.retired is not None and manifest.retired.delete_at <= moment
 
 
-def _retired(manifest: Manifest | None, record: RetiredRecord) -> Manifest:
+def _retired(manifest: Manifest | None, record: RetiredRecord, remote: Remote) -> Manifest:
     if manifest is None:
         raise ConfigError("the document's manifest is gone")
-    if record.reason == REMOVED and os.path.lexists(manifest.source.local_path):
+    if record.reason == REMOVED and origin_of(manifest.source, remote).exists():
         return manifest  # it has come back, or was taken in from another source, since the look
     return manifest.model_copy(update={"retired": record})

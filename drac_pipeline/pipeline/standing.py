@@ -76,6 +76,8 @@ def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Look
         r = manifest.retired
         return "retired", f"{r.reason} on {r.at[:10]}; artifacts kept until {r.delete_at[:10]}"
     then = "the next run retires it" if manifest.document_key in looked.retire else "it is kept"
+    if manifest.source.in_bucket:
+        return _object_state(home, manifest, looked, then)
     path = manifest.source.local_path
     for found in looked.found:
         for blocked, why in found.blocked.items():
@@ -99,6 +101,21 @@ def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Look
     if manifest.retired:
         return "new", "returned to the source"
     return _made(home, manifest, fingerprint)
+
+
+def _object_state(home: Home, manifest: Manifest, looked: Looked, then: str) -> tuple[str, str]:
+    """The state of a document from a bucket, by the listing: objects are not looked at one by one."""
+    key, root = manifest.document_key, manifest.source.root
+    for found in looked.found:
+        if key in found.excluded:
+            return "gone", f"the settings exclude it; {then}"
+        if key in found.fingerprints and found.source == root:
+            if manifest.retired:
+                return "new", "returned to the source"
+            return _made(home, manifest, found.fingerprints[key])
+    if any(found.source == root and key in found.gone for found in looked.found):
+        return "gone", f"{manifest.source.path} is no longer there; {then}"
+    return "unknown", f"its source {root} could not be listed; what is there of it is kept"
 
 
 def _made(home: Home, manifest: Manifest, fingerprint: str) -> tuple[str, str]:

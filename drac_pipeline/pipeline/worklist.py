@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -13,12 +12,16 @@ from pathlib import Path, PurePosixPath
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import DocumentError, DracError, SourceChanged
 from drac_pipeline.pipeline.freshness import StageState, document_states, stages_to_run
+from drac_pipeline.pipeline.origin import origin_of
 from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, now
-from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
-from drac_pipeline.sources.folder import FolderSource, SourceEntry
+from drac_pipeline.s3.address import BucketAddress
+from drac_pipeline.sources.address import SourceAddress
+from drac_pipeline.sources.fingerprint import FingerprintCache
+from drac_pipeline.sources.open import open_source
+from drac_pipeline.sources.remote import Remote
 from drac_pipeline.sources.settling import young
+from drac_pipeline.sources.source import Source, SourceEntry
 from drac_pipeline.store import FailureRecord, Home, Manifest, SourceRecord, Store
-from drac_pipeline.store.manifest import path_text
 
 SOURCE_STAGE = "source_document"  # where a failure happened that came before the first stage
 NAMELESS = frozenset({"normalized_pdf", "page_images", "markdown", "elements"})  # hold no document key
@@ -56,10 +59,10 @@ class WorkList:
     this source that the home knows and the source no longer has, `excluded` those of them whose
     file is there and left out by the settings, `returned` retired ones that are back; `renamed` maps
     a new key to the gone one whose bytes it has. `blocked` are paths that cannot be read, and why:
-    what lies below them is in none of these.
+    what lies below them is in none of these. `fingerprints` are those of the documents that were read.
     """
 
-    source: Path
+    source: str
     keys: list[str] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
     unchanged: int = 0
@@ -71,7 +74,8 @@ class WorkList:
     excluded: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
     returned: set[str] = field(default_factory=set)
-    blocked: dict[Path, str] = field(default_factory=dict)
+    blocked: dict[Path | str, str] = field(default_factory=dict)
+    fingerprints: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_documents(self) -> int:
@@ -81,7 +85,7 @@ class WorkList:
 
 def find_work(
     home: Home,
-    source: Path,
+    source: SourceAddress,
     config: DracConfig,
     on_document: Callable[[str], None] | None = None,
     *,
@@ -96,37 +100,41 @@ def find_work(
     listed, DracError where a key already means a document of another source that is still there.
     """
     with _cache(home, dry) as cache:
-        folder = FolderSource(source, config.source, cache)
+        folder = open_source(source, config.source, home.remote, cache)
+        if isinstance(source, BucketAddress):
+            source.check_apart(config.store.url)
         entries = folder.list()
         skipped = [f"{s.path}: {s.reason}" for s in folder.skipped]
-        found = WorkList(folder.root, keys=[e.key for e in entries], skipped=skipped)
+        found = WorkList(folder.place, keys=[e.key for e in entries], skipped=skipped)
         found.blocked = {s.path: s.reason for s in folder.skipped if s.unreadable}
         known = {m.document_key: m for m in home.store.manifests(retired=True)}
-        _refuse_collisions(folder.root, found.keys, known)
+        _refuse_collisions(folder.place, found.keys, known, home.remote)
         if not dry:
             home.remember_source(source)
         left = _left(folder, found, known)
         looker = _Looker(home.store, folder, config, dry, {m.source.fingerprint: m for m in left})
         too_young = {e.key for e in young(entries, settle_seconds)}
-        for entry in entries:
-            if on_document:
-                on_document(entry.key)
-            manifest = known.get(entry.key)
-            if entry.key in too_young and not (manifest and _as_recorded(manifest, entry)):
-                found.settling.append(entry.key)
-                continue
-            try:
-                work = looker.look(entry, manifest)
-            except DocumentError as e:
-                found.unreadable[entry.key] = e
-                continue
-            found.changes[work.change] += 1
-            if manifest and manifest.retired:
-                found.returned.add(work.key)
-            if work.stages:
-                found.work.append(work)
-            else:
-                found.unchanged += 1
+        with folder.ahead(entries):
+            for entry in entries:
+                if on_document:
+                    on_document(entry.key)
+                manifest = known.get(entry.key)
+                if entry.key in too_young and not (manifest and _as_recorded(manifest, entry)):
+                    found.settling.append(entry.key)
+                    continue
+                try:
+                    work = looker.look(entry, manifest)
+                except DocumentError as e:
+                    found.unreadable[entry.key] = e
+                    continue
+                found.changes[work.change] += 1
+                found.fingerprints[work.key] = work.manifest.source.fingerprint
+                if manifest and manifest.retired:
+                    found.returned.add(work.key)
+                if work.stages:
+                    found.work.append(work)
+                else:
+                    found.unchanged += 1
         found.renamed = looker.renamed
     found.gone = sorted(m.document_key for m in left if m.retired is None)
     return found
@@ -142,19 +150,18 @@ def _cache(home: Home, dry: bool) -> Iterator[FingerprintCache]:
         yield stack.enter_context(FingerprintCache(path))
 
 
-def _left(folder: FolderSource, found: WorkList, known: dict[str, Manifest]) -> list[Manifest]:
+def _left(folder: Source, found: WorkList, known: dict[str, Manifest]) -> list[Manifest]:
     """The documents that this source had and has no more, retired ones included."""
     if folder.is_single_file:
         return []
-    listed, root = set(found.keys), path_text(folder.root)
+    listed, root = set(found.keys), folder.place
     out = []
     for key, m in known.items():
         if key in listed or m.source.root != root:
             continue
-        path = m.source.local_path
-        if any(path.is_relative_to(b) for b in found.blocked):
-            continue  # nobody can say
-        if m.retired is None and os.path.lexists(path):
+        if folder.cannot_say(m.source.path):
+            continue
+        if m.retired is None and folder.holds(m.source.path):
             found.excluded.add(key)
         out.append(m)
     return out
@@ -164,7 +171,7 @@ class _Looker:
     """Takes in one document of a listing after another."""
 
     def __init__(
-        self, store: Store, folder: FolderSource, config: DracConfig, dry: bool, left: dict[str, Manifest]
+        self, store: Store, folder: Source, config: DracConfig, dry: bool, left: dict[str, Manifest]
     ) -> None:
         self.store, self.folder, self.config, self.dry = store, folder, config, dry
         self.left = left  # by fingerprint: those that a new key may be the new name of
@@ -173,7 +180,7 @@ class _Looker:
     def look(self, entry: SourceEntry, manifest: Manifest | None) -> Work:
         """What the document needs; registers what is news unless `dry`."""
         document = self.folder.fingerprint(entry)
-        record = SourceRecord.of(self.folder.root, document)
+        record = SourceRecord.of(self.folder.place, document)
         key = document.key
         if manifest is None:
             change, manifest = self._new(key, record)
@@ -251,16 +258,12 @@ def refresh_source(store: Store, key: str, *, trust_times: bool = False) -> Mani
         raise SourceChanged(
             "this home does not know the document", key=key, remedy="Run `drac run SOURCE` to register it."
         )
-    path, known = manifest.source.local_path, manifest.source
+    known, origin = manifest.source, origin_of(manifest.source, store.remote)
     if trust_times and not _failed_at_source(manifest):
-        with contextlib.suppress(OSError):
-            stat = path.stat()
-            if (stat.st_size, stat.st_mtime) == (known.size, known.modified):
+        with contextlib.suppress(DocumentError):
+            if origin.is_as_recorded():
                 return manifest
-    fingerprint, stat = hash_file(path)
-    source = known.model_copy(
-        update={"fingerprint": fingerprint, "size": stat.st_size, "modified": stat.st_mtime}
-    )
+    source = origin.look()
     if source == known and not _failed_at_source(manifest):
         return manifest
     return store.update_manifest(key, lambda m: _with_source(m, key, source))
@@ -284,16 +287,13 @@ def source_failure(store: Store, key: str, error: DocumentError) -> DocumentOutc
     return DocumentOutcome(key, [StageOutcome(SOURCE_STAGE, "failed", failure=failure)])
 
 
-def _refuse_collisions(root: Path, keys: Iterable[str], known: dict[str, Manifest]) -> None:
-    taken = [
-        k
-        for k in keys
-        if k in known and known[k].source.root != path_text(root) and known[k].source.local_path.exists()
-    ]
-    if taken:
-        other = known[taken[0]].source.root
+def _refuse_collisions(root: str, keys: Iterable[str], known: dict[str, Manifest], remote: Remote) -> None:
+    others = [k for k in keys if k in known and known[k].source.root != root]
+    taken = next((k for k in others if origin_of(known[k].source, remote).exists()), None)
+    if taken is not None:
+        other = known[taken].source.root
         raise DracError(
-            f"{len(taken)} document keys of {root} already mean documents of {other} in this home"
-            f" (the first: {taken[0]!r}). Use another --home for this source, or give the folder above"
+            f"document keys of {root} already mean documents of {other} in this home"
+            f" (the first: {taken!r}). Use another --home for this source, or give the folder above"
             " both as SOURCE."
         )

@@ -51,7 +51,8 @@ def _state(stat: os.stat_result) -> tuple[int, int, int]:
 
 
 class FingerprintCache:
-    """Fingerprints by absolute path, valid as long as size, mtime (ns) and inode stay.
+    """Fingerprints by absolute path, valid as long as size, mtime (ns) and inode stay; those of objects in
+    buckets by address, as long as size, time and ETag stay.
 
     One SQLite file, read at once and written by `flush` (or on leaving a `with`).
     It is only a cache: an unreadable file is replaced. Use from one thread.
@@ -70,6 +71,16 @@ class FingerprintCache:
         """The fingerprint remembered for `path` in the state `stat`, or None."""
         found = self._known.get(os.fsencode(path))
         return found[3] if found and found[:3] == _state(stat) else None
+
+    def known(self, address: str, state: tuple[int, int, str]) -> str | None:
+        """The fingerprint remembered for an object of that size, time and ETag, or None."""
+        found = self._known.get(os.fsencode(address))
+        return found[3] if found and found[:3] == _object_state(state) else None
+
+    def remember(self, address: str, state: tuple[int, int, str], fingerprint: str) -> None:
+        """Remember an object's `fingerprint`: an ETag needs no time to be trusted."""
+        name = os.fsencode(address)
+        self._known[name] = self._dirty[name] = (*_object_state(state), fingerprint)
 
     def put(self, path: Path, stat: os.stat_result, fingerprint: str) -> None:
         """Remember `fingerprint`, unless the file is too young for its time stamp to be trusted."""
@@ -108,6 +119,11 @@ class FingerprintCache:
         with contextlib.closing(self._connect()) as db:
             rows = db.execute("SELECT path, size, mtime_ns, inode, sha256 FROM fingerprint")
             return {bytes(p): (size, mtime, inode % (1 << 64), sha) for p, size, mtime, inode, sha in rows}
+
+
+def _object_state(state: tuple[int, int, str]) -> tuple[int, int, int]:
+    size, modified, etag = state
+    return size, modified, int.from_bytes(hashlib.sha256(etag.encode()).digest()[:8], "big")
 
 
 def _signed(row: tuple[int, int, int, str]) -> tuple[int, int, int, str]:

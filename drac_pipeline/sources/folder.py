@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat as stat_module
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from drac_pipeline.config import SourceConfig
@@ -16,6 +16,8 @@ from drac_pipeline.globs import glob_pattern
 from drac_pipeline.model import SourceDocument
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.sources.keys import document_key
+from drac_pipeline.sources.paths import path_of_text, path_text
+from drac_pipeline.sources.source import Skipped, SourceEntry
 
 # hidden files, lock files of office programs, and what browsers and copying programs call a file
 # that is not whole yet
@@ -23,25 +25,6 @@ _IGNORED_NAMES = re.compile(
     r"\.|~\$|(?:Thumbs\.db|desktop\.ini)\Z|.*\.(?:part|partial|crdownload|download|filepart|tmp)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SourceEntry:
-    """A file of a source as listed: `size` in bytes, `mtime_ns` since the epoch."""
-
-    key: str
-    path: Path
-    size: int
-    mtime_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A path that was not listed and deserves a word: links out, unreadable folders, devices."""
-
-    path: Path
-    reason: str
-    unreadable: bool = False  # a folder of which nobody can say what it holds
 
 
 class FolderSource:
@@ -69,6 +52,11 @@ class FolderSource:
         self.skipped: list[Skipped] = []
 
     @property
+    def place(self) -> str:
+        """The folder."""
+        return path_text(self.root)
+
+    @property
     def is_single_file(self) -> bool:
         """True where the source is one file, and so says nothing of its neighbours."""
         return self._only is not None
@@ -94,6 +82,23 @@ class FolderSource:
             if any(g.fullmatch(name) for g in include) and not any(g.fullmatch(name) for g in exclude):
                 entries.append(entry)
         return sorted(entries, key=lambda e: e.key)
+
+    def ahead(self, entries: Iterable[SourceEntry]) -> contextlib.AbstractContextManager[None]:  # noqa: ARG002
+        """Nothing to do: files are read when they are asked for."""
+        return contextlib.nullcontext()
+
+    def fetch(self, entry: SourceEntry) -> Path:
+        """The file."""
+        return entry.path
+
+    def holds(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return os.path.lexists(path_of_text(path))
+
+    def cannot_say(self, path: str) -> bool:
+        """Whether the file lies below what could not be read."""
+        at = path_of_text(path)
+        return any(at.is_relative_to(s.path) for s in self.skipped if s.unreadable)
 
     def fingerprint(self, entry: SourceEntry) -> SourceDocument:
         """The document with the SHA-256 of its bytes (remembered if a cache was given).
@@ -128,7 +133,7 @@ class FolderSource:
             self.skipped.append(Skipped(folder, "a link back to a folder above it"))
             return
         for item in found:
-            if _IGNORED_NAMES.match(item.name):
+            if is_ignored(item.name):
                 continue
             path = Path(item.path)
             try:
@@ -162,6 +167,11 @@ class FolderSource:
 
     def _entry(self, path: Path, relative: str, stat: os.stat_result) -> SourceEntry:
         return SourceEntry(document_key(relative), path, stat.st_size, stat.st_mtime_ns)
+
+
+def is_ignored(name: str) -> bool:
+    """Whether a part of a path is hidden, a lock file, or a file that is not whole yet."""
+    return _IGNORED_NAMES.match(name) is not None
 
 
 def _is_home(folder: Path) -> bool:

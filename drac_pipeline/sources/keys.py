@@ -53,6 +53,20 @@ def document_key(relative_path: str | PurePath) -> str:
     return _shorten(key, path)
 
 
+def object_document_key(name: str) -> str:
+    """The key of the object `name` below its prefix, whatever an object may be called: empty parts and
+    parts of dots alone, which no path has, are escaped."""
+    if all(part.strip(".") for part in name.split("/")):
+        return document_key(name)
+    nfc = unicodedata.normalize("NFC", name)
+    key = _escape(name, ascii_only=nfc != name)
+    if unicodedata.normalize("NFC", key) != key:
+        key = _escape(name, ascii_only=True)
+    key = re.sub(r"(?<=/)/|\A/|/\Z", "%2F", key)
+    parts = [p.replace(".", "%2E") if p and not p.strip(".") else p for p in key.split("/")]
+    return _shorten("/".join(parts), name)
+
+
 def path_of_key(key: str) -> str | None:
     """The relative path that `key` names, or None where the key was cut for its length."""
     if _CUT.search(key):

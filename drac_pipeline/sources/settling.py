@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable
 
-from drac_pipeline.sources.folder import SourceEntry
+from drac_pipeline.sources.source import SourceEntry
 
 _NS = 1_000_000_000
 YOUNG_SECONDS = 2.0
@@ -13,10 +13,10 @@ YOUNG_SECONDS = 2.0
 
 def young(entries: Iterable[SourceEntry], seconds: float, now_ns: int | None = None) -> list[SourceEntry]:
     """Those changed less than `seconds` ago. A time in the future (another clock) counts as now
-    for one such span only, so that no file waits for ever."""
+    for one such span only, so that no file waits for ever. An object of a bucket is whole at any time."""
     now = time.time_ns() if now_ns is None else now_ns
     limit = seconds * _NS
-    return [e for e in entries if abs(now - e.mtime_ns) < limit]
+    return [e for e in entries if not e.version and abs(now - e.mtime_ns) < limit]
 
 
 def wait_until_settled(

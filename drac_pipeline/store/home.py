@@ -9,9 +9,11 @@ from pathlib import Path
 from drac_pipeline import __version__
 from drac_pipeline.config import DracConfig, load_config
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.s3.connection import Connection
+from drac_pipeline.sources.address import SourceAddress, address_of_text, address_text, source_address
+from drac_pipeline.sources.remote import Remote
 from drac_pipeline.store.home_format import bring_to_format, check_format
 from drac_pipeline.store.local import LocalStore
-from drac_pipeline.store.manifest import path_of_text, path_text
 from drac_pipeline.store.store import Store
 
 HOME_VARIABLE = "DRAC_HOME"
@@ -20,8 +22,9 @@ HOME_VARIABLE = "DRAC_HOME"
 class Home:
     """The parts of a home folder. Nothing is created until it is written to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, connection: Connection | None = None) -> None:
         self.path = Path(path).absolute()
+        self._connection = connection
 
     @classmethod
     def from_environment(cls) -> Home:
@@ -36,9 +39,28 @@ class Home:
 
     @cached_property
     def store(self) -> Store:
-        """The artifacts. Raises DracError where the home is of a release that this one cannot read."""
+        """The artifacts: in the folder `store`, or in the bucket that `[store] url` names.
+
+        Raises ConfigError; DracError where the home is of a release that this one cannot read.
+        """
         check_format(self.path)
-        return LocalStore(self.path / "store")
+        if not self.config.store.url:
+            return LocalStore(self.path / "store", self.remote)
+        from drac_pipeline.store.open import open_object_store  # imports an SDK
+
+        return open_object_store(self.config.store, self.path, self.connection)
+
+    @property
+    def remote(self) -> Remote:
+        """How documents in buckets are reached, and the folder for copies of them."""
+        settings = self.config.store
+        folder = self.path / (settings.cache or "cache") / "documents"
+        return Remote(self.connection, folder, int(settings.cache_gb * 1e9))
+
+    @cached_property
+    def connection(self) -> Connection:
+        """How buckets are reached: as the home was opened with, else as `[store]` says."""
+        return self._connection or Connection.of(self.config.store)
 
     def prepare(self) -> None:
         """Make the folder, or bring an older home to the format of this release.
@@ -53,20 +75,21 @@ class Home:
         """The settings in `drac.toml`, read once. Raises ConfigError."""
         return load_config(self.path)
 
-    def sources(self) -> list[Path]:
-        """The folders and files that documents were taken in from, in the order of first use."""
+    def sources(self) -> list[SourceAddress]:
+        """The folders, files and places in buckets that documents were taken in from, in the order of
+        first use."""
         try:
             lines = self._sources_file.read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
             return []
-        return [path_of_text(line) for line in dict.fromkeys(lines) if line.strip()]
+        return [address_of_text(line) for line in dict.fromkeys(lines) if line.strip()]
 
-    def remember_source(self, path: Path) -> None:
-        """Have `sources` name the path from now on. To forget one, take its line out of the file."""
-        path = path.expanduser().absolute()
-        if path not in self.sources():
+    def remember_source(self, source: SourceAddress) -> None:
+        """Have `sources` name it from now on. To forget one, take its line out of the file."""
+        source = source_address(source)
+        if source not in self.sources():
             self.path.mkdir(parents=True, exist_ok=True)
-            text = path.as_uri() if "\n" in str(path) else path_text(path)
+            text = address_text(source)
             with self._sources_file.open("a", encoding="utf-8") as f:
                 f.write(f"{text}\n")  # one write of a line: two runs at once do not mix
 

@@ -25,7 +25,9 @@ from typing import Self
 from pydantic import ValidationError
 
 from drac_pipeline.errors import DracError
+from drac_pipeline.s3.connection import Connection
 from drac_pipeline.sources.keys import artifact_dirname
+from drac_pipeline.sources.remote import Remote
 from drac_pipeline.store.manifest import MANIFEST_SCHEMA_VERSION, Manifest, StageRecord
 from drac_pipeline.store.seen import seen_in
 from drac_pipeline.store.store import MANIFEST_FILE, ArtifactMissing
@@ -38,12 +40,13 @@ _TEMPORARY = ".tmp-"
 class LocalStore:
     """The artifacts under `root` (created when first written to). See `Store` for what each method does."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, remote: Remote | None = None) -> None:
         self.root = Path(root)
+        self._remote = remote or Remote(Connection(), self.root.parent / "cache" / "documents")
         self._seen = seen_in(os.path.abspath(root))  # noqa: PTH100 - links stay as they are
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Path]]:
-        return type(self), (self.root,)
+    def __reduce__(self) -> tuple[type[Self], tuple[Path, Remote]]:
+        return type(self), (self.root, self._remote)
 
     @property
     def address(self) -> str:
@@ -54,6 +57,11 @@ class LocalStore:
     def state(self) -> Path:
         """The folder `model` beside it."""
         return self.root.parent / "model"
+
+    @property
+    def remote(self) -> Remote:
+        """How documents in buckets are reached."""
+        return self._remote
 
     def place(self, key: str, stage: str, version: str) -> str:
         """The folder of an output."""
@@ -205,6 +213,9 @@ class LocalStore:
             for left in self.document_dir(key).glob(f"{_TEMPORARY}*/"):
                 shutil.rmtree(left, ignore_errors=True)
             yield
+
+    def settle(self, key: str) -> None:
+        """Nothing to do: what is published is seen at once."""
 
     def exclusive(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Be the only one who does what `name` says; waits for whoever does."""

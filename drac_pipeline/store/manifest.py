@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import unquote_to_bytes, urlsplit
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from drac_pipeline.model import SourceDocument
+from drac_pipeline.s3.address import is_bucket_address, link
+from drac_pipeline.sources.paths import path_of_text, path_text
 
 MANIFEST_SCHEMA_VERSION = 2  # 2: retired documents
 
@@ -51,30 +51,50 @@ def _adapter(record: type[Any]) -> TypeAdapter[Any]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord(_Record):
     """Where the document came from. `root` and `path` are absolute (a `file:` address where a
-    name is not UTF-8, which JSON cannot hold); `fingerprint` is the SHA-256 of the bytes;
-    `size` in bytes; `modified` in seconds since the epoch."""
+    name is not UTF-8, which JSON cannot hold), or `s3://bucket/key`; `fingerprint` is the SHA-256
+    of the bytes; `size` in bytes; `modified` in seconds since the epoch; `version` the ETag of an
+    object in a bucket."""
 
     root: str
     path: str
     fingerprint: str
     size: int
     modified: float = 0.0
+    version: str = ""
 
     @classmethod
-    def of(cls, root: Path, document: SourceDocument) -> SourceRecord:
+    def of(cls, root: Path | str, document: SourceDocument) -> SourceRecord:
         """The record of `document`, found below `root`."""
         return cls(
-            root=path_text(root),
-            path=path_text(document.path),
+            root=root if isinstance(root, str) else path_text(root),
+            path=document.address or path_text(document.path),
             fingerprint=document.fingerprint,
             size=document.size,
             modified=document.modified,
+            version=document.version,
         )
 
     @property
+    def in_bucket(self) -> bool:
+        """Whether it is an object of a bucket."""
+        return is_bucket_address(self.path)
+
+    @property
     def local_path(self) -> Path:
-        """The file."""
+        """The file. Raises ValueError where it is an object of a bucket."""
+        if self.in_bucket:
+            raise ValueError(f"{self.path} is no file of this machine")
         return path_of_text(self.path)
+
+    @property
+    def place(self) -> str:
+        """Where it is, as a person writes it."""
+        return self.path if self.in_bucket else str(self.local_path)
+
+    @property
+    def link(self) -> str:
+        """Its `file:` or `s3:` address."""
+        return link(self.path) if self.in_bucket else self.local_path.as_uri()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,20 +179,3 @@ class Manifest(_Record):
     stages: dict[str, StageRecord] = field(default_factory=dict)
     failure: FailureRecord | None = None
     retired: RetiredRecord | None = None
-
-
-def path_text(path: Path) -> str:
-    """The path as it is, or as a `file:` address where it is not UTF-8."""
-    text = str(path)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return path.as_uri()
-    return text
-
-
-def path_of_text(text: str) -> Path:
-    """The path that `path_text` wrote."""
-    if text.startswith("file:"):
-        return Path(os.fsdecode(unquote_to_bytes(urlsplit(text).path)))
-    return Path(text)

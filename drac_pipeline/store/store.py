@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from drac_pipeline.errors import DracError
+from drac_pipeline.sources.remote import Remote
 from drac_pipeline.store.manifest import Manifest, StageRecord
 
 MANIFEST_FILE = "manifest.json"
@@ -38,6 +39,11 @@ class Store(Protocol):
     @property
     def state(self) -> Path:
         """The folder of this machine for ledgers and caches of models."""
+        ...
+
+    @property
+    def remote(self) -> Remote:
+        """How documents in buckets are reached."""
         ...
 
     def place(self, key: str, stage: str, version: str) -> str:
@@ -82,6 +88,13 @@ class Store(Protocol):
         """Be the only one who runs stages of the document; waits for whoever does.
 
         Two runs on one document would do it twice, and each delete files that the other reads.
+        """
+        ...
+
+    def settle(self, key: str) -> None:
+        """Have everybody see what was published of the document; raises where that cannot be.
+
+        A store may let outputs wait while their document is worked on.
         """
         ...
 

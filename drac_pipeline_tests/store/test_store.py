@@ -11,8 +11,8 @@ import pytest
 
 from drac_pipeline.errors import DracError
 from drac_pipeline.model import SourceDocument
+from drac_pipeline.sources.paths import path_of_text, path_text
 from drac_pipeline.store import ArtifactMissing, LocalStore, Manifest, SourceRecord, StageRecord
-from drac_pipeline.store.manifest import path_of_text, path_text
 
 SOURCE = SourceRecord(root="/r", path="/r/a.pdf", fingerprint="f" * 64, size=1)
 LARGER = SourceRecord(root="/r", path="/r/a.pdf", fingerprint="e" * 64, size=2)

@@ -157,7 +157,7 @@ def test_a_source_that_is_suddenly_empty_or_unreachable_loses_nothing(
 
 def test_many_gone_at_once_are_no_removals() -> None:
     policy = RefreshConfig(max_removed_share=0.5)
-    found = WorkList(Path("/s"), keys=[f"k{i}" for i in range(9)], gone=[f"g{i}" for i in range(11)])
+    found = WorkList("/s", keys=[f"k{i}" for i in range(9)], gone=[f"g{i}" for i in range(11)])
     assert "11 of 20 documents of /s are gone at once" in removals(found, policy).refused
     assert len(removals(found, policy, confirmed=True).retire) == 11
     found.keys = [f"k{i}" for i in range(11)]
@@ -331,7 +331,7 @@ def test_a_document_moved_to_another_source_of_the_home_is_not_retired(
 
 def test_a_renamed_folder_is_no_removal() -> None:
     policy = RefreshConfig(max_removed_share=0.3)
-    found = WorkList(Path("/s"), keys=[f"new/{i}" for i in range(12)], gone=[f"old/{i}" for i in range(12)])
+    found = WorkList("/s", keys=[f"new/{i}" for i in range(12)], gone=[f"old/{i}" for i in range(12)])
     found.renamed = {f"new/{i}": f"old/{i}" for i in range(12)}
     decided = removals(found, policy)
     assert not decided.refused and decided.retire["old/3"] == "renamed to new/3"

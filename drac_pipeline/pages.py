@@ -12,6 +12,7 @@ Processes rather than threads: PyMuPDF holds the interpreter's lock, and is not 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import multiprocessing
 import os
@@ -37,6 +38,7 @@ PATIENCE = 1.0  # seconds one process works alone: most documents are done by th
 _HELPER_BYTES = 600_000_000  # what a helper takes with the OCR models at work
 _SETTLE = 1.0  # seconds in which a new helper says that it is at work
 _SHARE = 0.75  # of a document's memory from which no helper is added
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG; the parent is the fork server, which ends with its own parent
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -230,6 +232,8 @@ def end_with_parent() -> None:
     An interrupt from the terminal reaches all processes; the parent decides what becomes of it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError, AttributeError):  # Linux; also ends one that a native library holds up
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
     def watch() -> None:
         parent = multiprocessing.parent_process()

@@ -11,12 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, existing_home, out
+from drac_pipeline.llm.books import DATABASE_FILE, LEDGER_FILE
 from drac_pipeline.llm.clock import Clock
 from drac_pipeline.llm.database import Database
 from drac_pipeline.llm.ledger import REUSED, Ledger, write_parquet
 from drac_pipeline.llm.open import STATE_FOLDER
 from drac_pipeline.llm.prices import UNPRICED
-from drac_pipeline.llm.service import DATABASE_FILE, LEDGER_FILE
 
 
 class By(StrEnum):

@@ -24,6 +24,8 @@ from ray import exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from drac_pipeline.cluster.board import Begun, Board, Logged, write_down
+from drac_pipeline.cluster.books import CALLS_AT_ONCE, Bookkeeper
+from drac_pipeline.cluster.desk import ROOT_LOGGER
 from drac_pipeline.cluster.fitness import Expected
 from drac_pipeline.cluster.nodes import (
     Node,
@@ -99,7 +101,16 @@ class _Run:
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         board = ray.remote(Board).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here)
         self.board: Any = board.remote()
-        self.job = Job(run, store, config, force, expected, self.board, _environment(config))
+        self.books: Any = None
+        if _calls_services(config):
+            keeper = ray.remote(Bookkeeper).options(
+                num_cpus=0, max_concurrency=CALLS_AT_ONCE, scheduling_strategy=here
+            )
+            self.books = keeper.remote(str(store.state))
+        level = logging.getLogger(ROOT_LOGGER).getEffectiveLevel()
+        self.job = Job(
+            run, store, config, force, expected, self.board, self.books, level, _environment(config)
+        )
         self.shared = ray.put(self.job)
         self.work = ray.remote(work)
 
@@ -198,6 +209,8 @@ class _Run:
 
     def _lost(self, flight: _Flight, error: Exception) -> DocumentOutcome | None:
         """Its node is gone, or the Ray worker that watched over it."""
+        if self.books is not None:
+            self.books.gone.remote(flight.attempt)
         key = flight.task[0]
         where = self.names.get(self.begun.get(flight.attempt, ""), "a node")
         short = isinstance(error, exceptions.OutOfMemoryError)
@@ -280,19 +293,25 @@ class _Run:
         if refs:
             with contextlib.suppress(exceptions.RayError):
                 ray.wait(refs, num_returns=len(refs), timeout=_CANCEL_SECONDS)
-        with contextlib.suppress(exceptions.RayError):
-            ray.kill(self.board)
+        for actor in (self.board, self.books):
+            if actor is not None:
+                with contextlib.suppress(exceptions.RayError):
+                    ray.kill(actor)
 
 
 _REPORT = "This is a fault of drac_pipeline; the other documents are not affected."
 _LOST = "Run again; if it is lost each time, give the nodes more memory or leave the document out."
 
 
+def _calls_services(config: DracConfig) -> bool:
+    return config.converts_by_model or config.plans_by_model or config.embed.provider != "local"
+
+
 def _environment(config: DracConfig) -> dict[str, str | None]:
     """What bears on what is made, or has to be there, and Ray or the node sets otherwise."""
     names = ["OMP_NUM_THREADS"]
-    if config.converts_by_model or config.plans_by_model:
-        names.append(config.model.api_key_env)
+    if _calls_services(config):
+        names += [config.model.api_key_env, config.embed.api_key_env]
     return {n: os.environ.get(n) for n in names}
 
 

@@ -7,18 +7,24 @@ process stays for the next document, with what it has loaded.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
 from dataclasses import dataclass
 from typing import Any
 
-from drac_pipeline.cluster.board import Begun, PageProgress
+import ray
+from ray import exceptions
+
+from drac_pipeline.cluster.board import Begun, Logged
+from drac_pipeline.cluster.books import NO_BOOKS
+from drac_pipeline.cluster.desk import Desk, at_desk
 from drac_pipeline.cluster.fitness import Expected, look
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline.pool import Task, Workers
 from drac_pipeline.pipeline.process import DocumentOutcome
-from drac_pipeline.pipeline.progress import listening_to_pages
+from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
 from drac_pipeline.store import Store
 
 log = logging.getLogger(__name__)
@@ -26,8 +32,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Job:
-    """What all documents of a run have in common. `board` is the handle of the actor, `environment` what
-    the processes of the driver have in theirs and those of a node may not."""
+    """What all documents of a run have in common. `board` and `books` (None where no service is called) are
+    handles of actors, `level` is what the driver logs from, `environment` what its processes have in
+    theirs and those of a node may not."""
 
     run: str
     store: Store
@@ -35,6 +42,8 @@ class Job:
     force: bool
     expected: Expected
     board: Any
+    books: Any
+    level: int
     environment: dict[str, str | None]
 
 
@@ -46,14 +55,42 @@ class Unfit:
     wrong: list[str]
 
 
+@dataclass(frozen=True)
+class _AtWork:
+    """What this process works on."""
+
+    job: Job
+    key: str
+    attempt: int
+    node: str
+
+    def answer(self, what: str, args: tuple[Any, ...]) -> Any:
+        """To the process that has the document."""
+        if what == "log":
+            stage, logger, level, message = args
+            self.job.board.tell.remote(Logged(self.key, stage, self.node, logger, level, message))
+            return None
+        assert what == "books"
+        try:
+            return ray.get(self.job.books.call.remote(self.attempt, *args))
+        except exceptions.RayTaskError as e:
+            raise (e.cause or NO_BOOKS) from None
+        except exceptions.RayError:
+            raise NO_BOOKS from None
+
+    def over(self) -> None:
+        """What it held of the quota is free."""
+        if self.job.books is not None:
+            self.job.books.gone.remote(self.attempt)
+
+
 _fit: set[str] = set()  # runs that this process was found fit for
-_workers: dict[str, Workers] = {}  # of the run that this process works for
+_workers: dict[str, tuple[Workers, Desk]] = {}  # of the run that this process works for
+_now: list[_AtWork] = []  # one, while there is one
 
 
 def work(job: Job, task: Task, attempt: int, cpus: float) -> DocumentOutcome | Unfit:
     """Bring a document up to date, with so many CPUs for it."""
-    import ray
-
     node = ray.get_runtime_context().get_node_id()
     if job.run not in _fit:
         if wrong := look(job.expected):
@@ -65,12 +102,19 @@ def work(job: Job, task: Task, attempt: int, cpus: float) -> DocumentOutcome | U
     def tell(progress: PageProgress) -> None:
         job.board.tell.remote(progress)
 
+    at_work = _AtWork(job, task[0], attempt, node)
+    _now[:] = [at_work]
     with listening_to_pages(tell):
-        workers = _workers_of(job)
-        outcome = workers.work_alone(job.store, task, config, job.force, job.run)
-        if workers.broken:
-            _workers.pop(job.run).close()
-        return outcome
+        workers, desk = _workers_of(job)
+        try:
+            outcome = workers.work_alone(job.store, task, config, job.force, job.run)
+        finally:
+            at_work.over()
+    if workers.broken:
+        del _workers[job.run]
+        workers.close()
+        desk.close()
+    return outcome
 
 
 def _with_cpus(config: DracConfig, cpus: float) -> DracConfig:
@@ -82,10 +126,12 @@ def _with_cpus(config: DracConfig, cpus: float) -> DracConfig:
     return config.model_copy(update={"limits": limits.model_copy(update={"pages_in_parallel": pages})})
 
 
-def _workers_of(job: Job) -> Workers:
+def _workers_of(job: Job) -> tuple[Workers, Desk]:
     if job.run not in _workers:
         for run in list(_workers):  # of an earlier run of the same driver
-            _workers.pop(run).close()
+            workers, desk = _workers.pop(run)
+            workers.close()
+            desk.close()
         for name, value in job.environment.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -94,5 +140,7 @@ def _workers_of(job: Job) -> Workers:
         # children import what their parent was started as: Ray's worker, which they are not
         main: Any = sys.modules["__main__"]
         main.__spec__ = main.__file__ = None
-        _workers[job.run] = Workers(1, job.config)
+        desk = Desk(lambda what, args: _now[0].answer(what, args))
+        around = functools.partial(at_desk, desk.place, job.level)
+        _workers[job.run] = Workers(1, job.config, around), desk
     return _workers[job.run]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from drac_pipeline.llm.clock import Clock
 from drac_pipeline.llm.database import Database, is_alive, this_process
@@ -59,6 +59,15 @@ class Gate:
     @contextlib.contextmanager
     def entered(self, weight: int) -> Iterator[None]:
         """Wait for room for `weight` pages and hold it. Raises ModelUnavailable while the breaker is open."""
+        number = self.stand(weight)
+        try:
+            self._await(number)
+            yield
+        finally:
+            self.leave(number)
+
+    def stand(self, weight: int) -> int:
+        """Stand in the queue; gives the number of who stands there for this process."""
         pid, born = this_process()
         with self._db.change() as db:
             done = db.execute(
@@ -67,25 +76,44 @@ class Gate:
             )
             number = done.lastrowid
         assert number is not None
-        try:
-            self._await(number)
-            yield
-        finally:
-            with self._db.change() as db:
-                db.execute("DELETE FROM entrants WHERE id = ?", (number,))
+        return number
+
+    def leave(self, number: int) -> None:
+        """Leave, from the queue or from inside."""
+        with self._db.change() as db:
+            db.execute("DELETE FROM entrants WHERE id = ?", (number,))
+
+    def admit(self, numbers: Collection[int]) -> list[int]:
+        """Let those of `numbers` in whose turn it is, in one look at the queue; gives them.
+
+        Raises ModelUnavailable while the breaker is open.
+        """
+        self._refuse_while_open()
+        with self._db.change() as db:
+            rows = db.execute(*self._queue()).fetchall()
+            room, now = self.room, self._clock.now()
+            used = sum(r["weight"] for r in rows if r["inside"])
+            waiting = self._in_turn(rows, now)
+            let_in: list[int] = []
+            while waiting:
+                fits = [not used or r["weight"] <= room - used for r in waiting]
+                patient = [now - r["since"] >= _PATIENCE for r in waiting]
+                first = next((k for k in range(len(waiting)) if fits[k] or patient[k]), None)
+                if first is None or not fits[first] or waiting[first]["id"] not in numbers:
+                    break
+                row = waiting.pop(first)
+                db.execute("UPDATE entrants SET inside = 1 WHERE id = ?", (row["id"],))
+                used += row["weight"]
+                let_in.append(row["id"])
+        return let_in
 
     def _await(self, number: int) -> None:
         """Come in as soon as it is this entrant's turn."""
         looks = 0
         while True:
-            state = self._state()
-            if state["open_until"] > self._clock.now():
-                raise ModelUnavailable(
-                    f"the model service failed {state['failures']} times in a row and is left alone for now",
-                    remedy="Run again when it is back; nothing that was finished is paid again.",
-                )
+            self._refuse_while_open()
             if looks % 40 == 0:
-                self._forget_the_dead()
+                self.forget_the_dead()
             looks += 1
             ahead = self._ahead(number)
             if ahead == 0:
@@ -97,20 +125,25 @@ class Gate:
             pause = _POLL if ahead <= _NEXT else 4 * _POLL
             self._clock.sleep(pause / 2 + self._clock.jitter(pause))
 
+    def _refuse_while_open(self) -> None:
+        state = self._state()
+        if state["open_until"] > self._clock.now():
+            raise ModelUnavailable(
+                f"the model service failed {state['failures']} times in a row and is left alone for now",
+                remedy="Run again when it is back; nothing that was finished is paid again.",
+            )
+
     def _ahead(self, number: int) -> int:
         """How many wait before this one; 0 where it may come in.
 
         Large calls go first, so that the small ones fill the gaps and the end; one that fits goes
         before a larger one that does not, unless that has waited long.
         """
-        rows = self._db.rows(
-            "SELECT id, weight, since, inside FROM entrants WHERE service = ?", (self._service,)
-        )
+        rows = self._db.rows(*self._queue())
         used = sum(r["weight"] for r in rows if r["inside"])
         free = self.room - used
         now = self._clock.now()
-        waiting = [r for r in rows if not r["inside"]]
-        waiting.sort(key=lambda r: (now - r["since"] < _PATIENCE, -r["weight"], r["id"]))
+        waiting = self._in_turn(rows, now)
         for place, r in enumerate(waiting):
             fits = not used or r["weight"] <= free
             if r["id"] == number:
@@ -118,6 +151,14 @@ class Gate:
             if fits or now - r["since"] >= _PATIENCE:
                 return 1 + next((k for k, w in enumerate(waiting[place:]) if w["id"] == number), 0)
         return 1
+
+    def _queue(self) -> tuple[str, tuple[str]]:
+        return "SELECT id, weight, since, inside FROM entrants WHERE service = ?", (self._service,)
+
+    @staticmethod
+    def _in_turn(rows: list[sqlite3.Row], now: float) -> list[sqlite3.Row]:
+        waiting = [r for r in rows if not r["inside"]]
+        return sorted(waiting, key=lambda r: (now - r["since"] < _PATIENCE, -r["weight"], r["id"]))
 
     def succeeded(self, weight: int) -> None:
         """A call came back."""
@@ -168,7 +209,8 @@ class Gate:
         query = "SELECT COALESCE(SUM(weight), 0) FROM entrants WHERE service = ? AND inside"
         return db.execute(query, (self._service,)).fetchone()[0]
 
-    def _forget_the_dead(self) -> None:
+    def forget_the_dead(self) -> None:
+        """Those whose process of this machine has ended leave."""
         for row in self._db.rows("SELECT DISTINCT pid, born FROM entrants"):
             if not is_alive(row["pid"], row["born"]):
                 with self._db.change() as db:

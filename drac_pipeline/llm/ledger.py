@@ -9,7 +9,9 @@ timed out or whose connection was lost after it was sent; such lines are marked 
 from __future__ import annotations
 
 import os
+import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +24,8 @@ from drac_pipeline.llm.protocol import BudgetExceeded, Reply
 STARTED = "started"
 INTERRUPTED = "interrupted"
 REUSED = "reused"
+KILLED = "its process was killed"
+EXPORT_ROWS_PER_SECOND = 200
 _TEXTS = ("call", "run", "document", "stage", "unit", "provider", "model", "prompt")
 _TEXTS += ("outcome", "detail", "verdict", "priced")
 _COUNTS = ("id", "attempt", "pages", "status", "input_tokens", "output_tokens", "cached_tokens", "estimated")
@@ -43,8 +47,15 @@ class Ledger:
     """The calls of a home. Budgets are in USD, 0 for none; a day is a UTC day."""
 
     def __init__(
-        self, database: Database, clock: Clock, run: str = "", per_run: float = 0.0, per_day: float = 0.0
+        self,
+        database: Database,
+        clock: Clock,
+        run: str = "",
+        per_run: float = 0.0,
+        per_day: float = 0.0,
+        parquet: Path | None = None,
     ) -> None:
+        self._parquet = parquet
         self._db = database
         self._clock = clock
         self.run = run
@@ -143,14 +154,35 @@ class Ledger:
         """All calls as plain rows, oldest first."""
         return [_record(dict(r)) for r in self._db.rows("SELECT * FROM calls ORDER BY id")]
 
+    def export(self, *, now: bool = False) -> None:
+        """Write all calls as Parquet. A long ledger takes time to write, so it is left for later where that
+        was done a moment ago, unless it must be `now`; `drac costs` always writes it."""
+        if self._parquet is None:
+            return
+        if not now and self._parquet.exists():
+            age = time.time() - self._parquet.stat().st_mtime
+            if age < self.size() / EXPORT_ROWS_PER_SECOND:
+                return
+        write_parquet(self.records(), self._parquet)
+
+    def interrupt(self, numbers: Iterable[int], why: str = KILLED) -> None:
+        """Calls whose process is gone count with the most that they can cost."""
+        for number in numbers:
+            with self._db.change() as db:
+                db.execute(
+                    "UPDATE calls SET outcome = ?, cost = reserved, estimated = 1, detail = ?"
+                    " WHERE outcome = ? AND id = ?",
+                    (INTERRUPTED, why, STARTED, number),
+                )
+
     def _close_the_dead(self) -> None:
         for row in self._db.rows("SELECT DISTINCT pid, born FROM calls WHERE outcome = ?", (STARTED,)):
             if not is_alive(row["pid"], row["born"]):
                 with self._db.change() as db:
                     db.execute(
                         "UPDATE calls SET outcome = ?, cost = reserved, estimated = 1,"
-                        " detail = 'its process was killed' WHERE outcome = ? AND pid = ? AND born = ?",
-                        (INTERRUPTED, STARTED, row["pid"], row["born"]),
+                        " detail = ? WHERE outcome = ? AND pid = ? AND born = ?",
+                        (INTERRUPTED, KILLED, STARTED, row["pid"], row["born"]),
                     )
 
 

@@ -17,18 +17,16 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drac_pipeline.config import ModelConfig
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.llm.books import Account, open_books
 from drac_pipeline.llm.clock import Clock, backoff
-from drac_pipeline.llm.database import Database
-from drac_pipeline.llm.gate import Gate
 from drac_pipeline.llm.hints import hint_for
-from drac_pipeline.llm.ledger import Ledger, Purpose
+from drac_pipeline.llm.ledger import Purpose
 from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
 from drac_pipeline.llm.protocol import (
     CallFailed,
@@ -45,10 +43,7 @@ from drac_pipeline.llm.results import ResultCache, key_of
 
 log = logging.getLogger(__name__)
 
-DATABASE_FILE = "calls.sqlite"
-LEDGER_FILE = "calls.parquet"
 REPLIES = "replies"
-EXPORT_ROWS_PER_SECOND = 200
 # for reserves and estimates: characters a token and tokens an image, both to the safe side
 CHARS_PER_TOKEN = 3.0
 TOKENS_PER_IMAGE = 1600
@@ -96,16 +91,17 @@ class ModelService:
         self.client = client or make_client(config, self.model)
         self.prices = Prices(state.parent, config.price_provider or PROVIDERS[config.provider])
         self._replies = ResultCache(state / REPLIES)
-        self._database = Database(state / DATABASE_FILE)
-        self.ledger = Ledger(self._database, self.clock, run, config.budget_per_run, config.budget_per_day)
-        self.gate = Gate(
-            self._database,
-            f"{config.provider} {self.model} {config.endpoint_url}",
-            config.pages_per_call * config.calls_in_parallel,
-            self.clock,
+        account = Account(
+            run=run,
+            service=f"{config.provider} {self.model} {config.endpoint_url}",
+            ceiling=config.pages_per_call * config.calls_in_parallel,
             failures=config.breaker_failures,
             rest=config.breaker_seconds,
+            per_run=config.budget_per_run,
+            per_day=config.budget_per_day,
         )
+        self._books = open_books(account, state, self.clock)
+        self.ledger, self.gate = self._books.ledger, self._books.gate
         if (config.budget_per_run or config.budget_per_day) and self._cost(1000, 1000)[1] == UNPRICED:
             raise ConfigError(
                 f"a budget is set but no price of {self.model} is known; write it into prices.toml beside"
@@ -250,21 +246,13 @@ class ModelService:
         return cost.usd, cost.source
 
     def export(self, *, now: bool = False) -> None:
-        """Write the ledger as Parquet. A long one takes time to write, so it is left for later where
-        that was done a moment ago, unless it must be `now`; `drac costs` always writes it."""
-        from drac_pipeline.llm.ledger import write_parquet
-
-        target = self.state / LEDGER_FILE
-        if not now and target.exists():
-            age = time.time() - target.stat().st_mtime
-            if age < self.ledger.size() / EXPORT_ROWS_PER_SECOND:
-                return
-        write_parquet(self.ledger.records(), target)
+        """Write the ledger as Parquet, see `Ledger.export`."""
+        self.ledger.export(now=now)
 
     def close(self) -> None:
         """Write the ledger as Parquet and let go of the files."""
         self.export(now=True)
-        self._database.close()
+        self._books.close()
 
 
 def _identity(request: Request) -> list[str | bytes]:

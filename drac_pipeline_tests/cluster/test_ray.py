@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -13,11 +14,19 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from drac_pipeline.cluster.books import Bookkeeper
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import ClusterError
+from drac_pipeline.llm.books import DATABASE_FILE, LEDGER_FILE, Account
+from drac_pipeline.llm.clock import Clock
+from drac_pipeline.llm.database import Database
+from drac_pipeline.llm.doubles import Brain, Double, FaultPlan, page_table
+from drac_pipeline.llm.ledger import Ledger, Purpose
+from drac_pipeline.llm.protocol import ModelUnavailable
 from drac_pipeline.pipeline import find_work
 from drac_pipeline.pipeline.pool import Task, map_documents
 from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
@@ -54,12 +63,14 @@ def test_work_lands_on_both_nodes_and_comes_out_as_on_one_machine(tmp_path, clus
         make_pdf(root / f"{n}.pdf", *[f"<h1>Part {p}</h1><p>Text {n}.</p>" for p in range(12)])
     (root / "scan.pdf").write_bytes(scans(printed(letter)))
     spread, local = Home(tmp_path / "spread"), Home(tmp_path / "local")
-    caplog.set_level(logging.DEBUG, "drac_pipeline.cluster")
+    caplog.set_level(logging.DEBUG, "drac_pipeline")
     outcomes = list(map_documents(spread.store, tasks_of(spread, root), settings(cluster)))
     assert sorted(o.key for o in outcomes) == [*(f"{n}.pdf" for n in range(7)), "scan.pdf"]
     assert [o.failure for o in outcomes] == [None] * 8
     nodes = {m.split(": begun on ")[1] for m in caplog.messages if ": begun on " in m}
     assert len(nodes) == 2
+    told = tuple(f"scan.pdf, markdown (on {node}): " for node in nodes)
+    assert any(m.startswith(told) for m in caplog.messages), "nothing of a worker's log came"
     list(map_documents(local.store, tasks_of(local, root), DracConfig()))
     assert made(spread) == made(local)
 
@@ -268,3 +279,57 @@ def _titled(start: str) -> list[int]:
         if title.startswith(start):
             found.append(int(process.name))
     return found
+
+
+def test_quota_and_ledger_hold_over_all_nodes(tmp_path, cluster, make_pdf, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "a key that nodes were not started with")
+    root = tmp_path / "corpus"
+    for n in range(4):
+        make_pdf(root / f"{n}.pdf", *(f"<h1>Doc {n}{k}</h1><p>Text {n}{k} of it.</p>" for k in range(4)))
+    home = Home(tmp_path / "home")
+    brain = Brain(page_table(sorted(root.rglob("*.pdf"))))
+    with Double(brain, faults=FaultPlan(), latency=0.2) as server:
+        model = {"provider": "openai", "endpoint_url": f"{server.url}/v1", "model": "m"}
+        quota = {"pages_per_call": 1, "calls_in_parallel": 3}
+        config = settings(cluster, convert={"mode": "model"}, model={**model, **quota})
+        outcomes = list(map_documents(home.store, tasks_of(home, root), config))
+        assert [o.failure for o in outcomes] == [None] * 4
+        assert server.pages == 16
+        assert server.most_flying == 3, "of four documents on two nodes"
+        records = Ledger(Database(home.store.state / DATABASE_FILE), Clock()).records()
+        assert len(records) == 16
+        assert {r["outcome"] for r in records} == {"ok"}
+        assert {r["document"] for r in records} == {f"{n}.pdf" for n in range(4)}
+        assert len({r["run"] for r in records}) == 1
+        assert (home.store.state / LEDGER_FILE).is_file()
+
+
+def test_what_a_lost_document_held_is_free(tmp_path):
+    """The actor's class, as the actor runs it."""
+
+    async def story() -> None:
+        keeper = Bookkeeper(str(tmp_path / "model"))
+        account = Account("run", "service", ceiling=2, failures=3, rest=60, per_run=0, per_day=0)
+
+        async def ask(attempt: int, part: str, name: str, *args: object) -> Any:
+            return await keeper.call(attempt, account, part, name, args, {})
+
+        inside = await ask(1, "gate", "enter", 2)
+        call = await ask(1, "ledger", "begin", Purpose("a.pdf", "markdown", "1", "p"), "x", "m", "c", 1, 0.5)
+        waits = asyncio.create_task(ask(2, "gate", "enter", 2))
+        drops_out = asyncio.create_task(ask(3, "gate", "enter", 1))
+        await asyncio.sleep(0.2)
+        assert not waits.done()
+        await keeper.gone(3)
+        with pytest.raises(asyncio.CancelledError):
+            await drops_out
+        await keeper.gone(1)
+        assert await waits != inside
+        [record] = await ask(2, "ledger", "records")
+        assert (record["id"], record["outcome"], record["cost_usd"]) == (call, "interrupted", 0.5)
+        for _ in range(3):
+            await ask(2, "gate", "failed")
+        with pytest.raises(ModelUnavailable):
+            await ask(2, "gate", "enter", 1)
+
+    asyncio.run(story())

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.llm.books import LEDGER_FILE
 from drac_pipeline.llm.clock import Clock
 from drac_pipeline.llm.database import Database
 from drac_pipeline.llm.doubles import Brain, Double, FaultPlan
@@ -22,7 +23,7 @@ from drac_pipeline.llm.hints import hint_for
 from drac_pipeline.llm.ledger import Ledger, Purpose
 from drac_pipeline.llm.probe import _dot
 from drac_pipeline.llm.protocol import BudgetExceeded, ImagePart, ModelUnavailable, Request, RequestRefused
-from drac_pipeline.llm.service import LEDGER_FILE, ModelService
+from drac_pipeline.llm.service import ModelService
 
 Make = Callable[..., ModelService]
 ASK = Request(("p1 paragraph One.\np2 paragraph Two.",), max_tokens=1000)

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from drac_pipeline import cores
+from drac_pipeline.logs import Outlet, outlet_here, send_to
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ class _Spread(Generic[R]):
         here, there = context.Pipe()
         # the fork server is the pool's own, with its modules: a helper starts in some milliseconds
         process = context.Process(
-            target=_help, args=(there, self.make, self.args, self.crew.where), daemon=True
+            target=_help, args=(there, self.make, self.args, self.crew.where, outlet_here()), daemon=True
         )
         process.start()
         there.close()
@@ -211,9 +212,17 @@ class _Spread(Generic[R]):
             h.process.close()
 
 
-def _help(talk: Connection, make: Callable[..., Any], args: tuple[Any, ...], where: Path) -> None:
+def _help(
+    talk: Connection,
+    make: Callable[..., Any],
+    args: tuple[Any, ...],
+    where: Path,
+    outlet: Outlet | None,
+) -> None:
     """In a helper: do the pages that come over the pipe, until it is closed."""
     end_with_parent()
+    if outlet:
+        send_to(outlet)
     with cores.at_work(where), contextlib.suppress(EOFError, OSError):
         read = None
         while True:

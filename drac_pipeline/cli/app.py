@@ -13,7 +13,7 @@ from drac_pipeline import __version__
 from drac_pipeline.cli.backup import backup, restore
 from drac_pipeline.cli.benchmark import benchmark
 from drac_pipeline.cli.config import config_app
-from drac_pipeline.cli.console import err
+from drac_pipeline.cli.console import be_verbose, err, start_logs
 from drac_pipeline.cli.costs import costs
 from drac_pipeline.cli.demo_model import demo_model
 from drac_pipeline.cli.estimate import estimate_command
@@ -67,9 +67,8 @@ def _root(
     if version:
         typer.echo(f"drac_pipeline {__version__}")
         raise typer.Exit
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.ERROR, format="%(levelname)s %(name)s: %(message)s"
-    )
+    be_verbose(verbose)
+    start_logs()
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -17,7 +19,9 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from drac_pipeline.config import LogsConfig
 from drac_pipeline.errors import ConfigError
+from drac_pipeline.logs import log_to_stderr
 from drac_pipeline.store import Home
 
 # A pipe has no width of its own; 80 columns would cut file names in a log.
@@ -46,6 +50,51 @@ def existing_home(path: Path) -> Home:
     if not home.store.has_documents():
         raise ConfigError(f"{path} holds no documents yet; fill it with `drac run SOURCE --home {path}`")
     return home
+
+
+LogFormatOption = Annotated[
+    Literal["text", "json"] | None,
+    typer.Option(
+        "--log-format",
+        help="Lines on stderr as text or JSON objects, worker processes' too; default: as \\[logs] or"
+        " DRAC_LOG_FORMAT say.",
+    ),
+]
+
+
+def start_logs(config: LogsConfig | None = None, format: str | None = None) -> None:
+    """Write log lines to stderr as the settings, the environment and `--verbose` say; as JSON, what commands
+    print there is lines of it too."""
+    level = "debug" if _State.verbose else ""
+    config = (config or LogsConfig()).in_environment(format or "", level)
+    log_to_stderr(config, sys.stderr)
+    if config.format == "json":
+        err.file, err.width = _PrintedLines(), 10_000
+    else:
+        err.file = sys.stderr
+
+
+class _State:
+    verbose = False
+
+
+def be_verbose(verbose: bool) -> None:
+    """Log everything from now on."""
+    _State.verbose = verbose
+
+
+class _PrintedLines(io.StringIO):
+    """A stream whose lines are logged."""
+
+    rest = ""
+
+    def write(self, text: str) -> int:
+        *lines, self.rest = (self.rest + text).split("\n")
+        for line in lines:
+            if line.strip():
+                level = logging.ERROR if line.startswith("error:") else logging.INFO
+                logging.getLogger("drac_pipeline.cli").log(level, "%s", line.strip())
+        return len(text)
 
 
 class LogProgress:

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from drac_pipeline.cli.console import HomeOption, existing_home, interrupted, out, progress_bar
+from drac_pipeline.cli.console import (
+    HomeOption,
+    LogFormatOption,
+    existing_home,
+    interrupted,
+    out,
+    progress_bar,
+    start_logs,
+)
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome
@@ -20,6 +28,7 @@ def plan(
         list[str] | None,
         typer.Argument(help="Document keys (see `drac status`); none: all documents.", show_default=False),
     ] = None,
+    log_format: LogFormatOption = None,
 ) -> None:
     """Plan and assemble the chunks again from the elements there are; never converts.
 
@@ -33,6 +42,7 @@ def plan(
     """
     began = time.monotonic()
     opened = existing_home(home)
+    start_logs(opened.config.logs, log_format)
     manifests = {m.document_key: m for m in opened.store.manifests()}
     if unknown := [k for k in keys or () if k not in manifests]:
         raise ConfigError(

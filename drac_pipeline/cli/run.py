@@ -11,12 +11,14 @@ from rich.markup import escape
 
 from drac_pipeline.cli.console import (
     HomeOption,
+    LogFormatOption,
     LogProgress,
     SourceArgument,
     err,
     interrupted,
     out,
     progress_bar,
+    start_logs,
 )
 from drac_pipeline.cli.dry_run import print_dry_run
 from drac_pipeline.cli.summary import Summary, print_summary
@@ -42,6 +44,7 @@ def run(
         typer.Option("--confirm-removals", help="Retire documents that are gone, even if all or most are."),
     ] = False,
     everything: Annotated[bool, typer.Option("--all", "-a", help="List every document.")] = False,
+    log_format: LogFormatOption = None,
 ) -> None:
     """Ingest every document under SOURCE; what is unchanged is skipped.
 
@@ -64,6 +67,7 @@ def run(
     began = time.monotonic()
     opened = Home(home)
     config = opened.config
+    start_logs(config.logs, log_format)
     address = source_address(source)
     if address == opened.path:
         raise ConfigError("SOURCE and --home are the same folder; a home needs one of its own")

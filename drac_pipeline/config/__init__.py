@@ -8,7 +8,7 @@ from drac_pipeline.config.base import Settings, settings_hash
 from drac_pipeline.config.drac import CONFIG_FILE, DracConfig, by_document, load_config
 from drac_pipeline.config.map import MapConfig
 from drac_pipeline.config.model import ModelConfig
-from drac_pipeline.config.operation import AlertsConfig, InspectConfig, RefreshConfig
+from drac_pipeline.config.operation import AlertsConfig, InspectConfig, LogsConfig, RefreshConfig
 from drac_pipeline.config.overrides import ByDocument, Override
 from drac_pipeline.config.plan import PlanConfig
 from drac_pipeline.config.search import EmbedConfig, EvaluateConfig, IndexConfig
@@ -33,6 +33,7 @@ __all__ = [
     "IndexConfig",
     "InspectConfig",
     "LimitsConfig",
+    "LogsConfig",
     "MapConfig",
     "ModelConfig",
     "NormalizeConfig",

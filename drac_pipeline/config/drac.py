@@ -13,7 +13,7 @@ from pydantic import PrivateAttr, ValidationError
 from drac_pipeline.config.base import Settings
 from drac_pipeline.config.map import MapConfig
 from drac_pipeline.config.model import ModelConfig
-from drac_pipeline.config.operation import AlertsConfig, InspectConfig, RefreshConfig
+from drac_pipeline.config.operation import AlertsConfig, InspectConfig, LogsConfig, RefreshConfig
 from drac_pipeline.config.overrides import OVERRIDE, ByDocument
 from drac_pipeline.config.plan import PlanConfig
 from drac_pipeline.config.search import EmbedConfig, EvaluateConfig, IndexConfig
@@ -49,6 +49,7 @@ class DracConfig(Settings):
     inspect: InspectConfig = InspectConfig()
     refresh: RefreshConfig = RefreshConfig()
     alerts: AlertsConfig = AlertsConfig()
+    logs: LogsConfig = LogsConfig()
     evaluate: EvaluateConfig = EvaluateConfig()
 
     _resolved: dict[tuple[tuple[int, ...], ...], DracConfig] = PrivateAttr(default_factory=dict)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from drac_pipeline.config.base import Settings
+from drac_pipeline.errors import ConfigError
 
 
 class RefreshConfig(Settings):
@@ -63,6 +65,41 @@ class AlertsConfig(Settings):
     def address(self) -> str:
         """The webhook, from the settings or the environment; "" where there is none."""
         return self.webhook or os.environ.get(self.webhook_env, "")
+
+
+LOG_FORMAT_VARIABLE, LOG_LEVEL_VARIABLE = "DRAC_LOG_FORMAT", "DRAC_LOG_LEVEL"
+
+
+class LogsConfig(Settings):
+    """Log lines on stderr, also of runs under Dagster. DRAC_LOG_FORMAT and DRAC_LOG_LEVEL in the environment
+    come first."""
+
+    format: Literal["text", "json"] = Field(
+        default="text",
+        description="text, or a JSON object a line with time, level, run, document, stage, message",
+    )
+    level: Literal["auto", "debug", "info", "warning", "error"] = Field(
+        default="auto",
+        description="the least of what is written; auto: info as JSON; as text errors, but those that the"
+        " command tells of anyway",
+    )
+
+    def in_environment(self, format: str = "", level: str = "") -> LogsConfig:
+        """These settings with what is given, or else what the environment says. Raises ConfigError."""
+        said = {
+            "format": format or os.environ.get(LOG_FORMAT_VARIABLE, "") or self.format,
+            "level": level or os.environ.get(LOG_LEVEL_VARIABLE, "") or self.level,
+        }
+        try:
+            return LogsConfig.model_validate({n: v.lower() for n, v in said.items()})
+        except ValidationError as e:
+            lines = [f"log {x['loc'][0]} {x['input']!r}: {x['msg']}" for x in e.errors()]
+            raise ConfigError("; ".join(lines)) from e
+
+    def level_number(self) -> int:
+        """The level as `logging` has it."""
+        auto = "info" if self.format == "json" else "error"
+        return logging.getLevelNamesMapping()[(auto if self.level == "auto" else self.level).upper()]
 
 
 class InspectConfig(Settings):

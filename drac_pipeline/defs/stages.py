@@ -6,6 +6,7 @@ names the failed ones, so that exactly their failed and later stages show as fai
 "retry from failure" launches only those.
 """
 
+import logging
 import time
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ from drac_pipeline.defs.overview import report_overview
 from drac_pipeline.defs.partitions import documents
 from drac_pipeline.defs.register import Refresh, documents_to_refresh, register
 from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.defs.run_log import logging_to_run, tell
 from drac_pipeline.defs.run_process import process_tags
 from drac_pipeline.defs.vector_index import INDEXED, index_after_run, indexed_evaluation
 from drac_pipeline.defs.versions import defined_versions
@@ -155,65 +157,72 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         context: AssetExecutionContext, config: DocumentsConfig, home: HomeResource
     ) -> Iterator[object]:
         opened = home.open()
-        context.instance.add_run_tags(context.run_id, process_tags(context.run_id))
-        selected = [s.name for s in STAGES if asset_key(s.name) in context.selected_asset_keys]
-        stages = _named_stages(config.stages, selected)
-        whole = SOURCE_KEY in context.selected_asset_keys
-        ranged = context.has_partition_key or context.has_partition_key_range
-        force = config.force or (ranged and not whole)
-        if not whole and not selected:  # checks alone, as by "Execute" on their page
-            keys = context.partition_keys if ranged else [m.document_key for m in opened.store.manifests()]
-            wanted = context.selected_asset_check_keys
-            told = recorded_checks(opened.store, keys, wanted)
-            if AssetCheckKey(asset_key(EMBEDDINGS), INDEXED) in wanted:
-                state = index_state(opened)
-                told += [indexed_evaluation(state, k) for k in keys]
-            yield from write_together(context, told)
-            return
-        if ranged:
-            refresh = yield from _look_at_partitions(context, opened, stages, whole)
-        else:
-            refresh = _refresh(context, opened, config, stages)
-        failed = refresh.failed
-        for outcome in failed:
-            report(outcome)
-            context.log.error(_failure_line(outcome))
-        yield from write_together(context, [failure_observation(o) for o in failed])
-        for source, why in refresh.unreachable.items():
-            context.log.error(f"source {source}: {why}")
-        for why in refresh.refused:
-            context.log.error(why)
-        if refresh.retired:
-            context.log.info(f"{len(refresh.retired)} documents retired: {', '.join(refresh.retired[:20])}")
-        buffer: list[DocumentOutcome] = []
-        embedded: set[str] = set()
-        flushed = time.monotonic()
-        context.log.info(f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
-        cluster: ClusterError | None = None
-        with listening_to_pages(PageLines(context.log.info)):
-            try:
-                for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
-                    report(outcome)
-                    if outcome.failure:
-                        failed.append(outcome)
-                        context.log.error(_failure_line(outcome))
-                    buffer.append(outcome)
-                    if any(s.stage == EMBEDDINGS and s.failure is None for s in outcome.stages):
-                        embedded.add(outcome.key)
-                    if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
-                        yield from write_outcomes(context, opened, buffer)
-                        buffer, flushed = [], time.monotonic()
-            except ClusterError as e:  # what was done until then is kept and told
-                cluster = e
-        yield from write_outcomes(context, opened, buffer)
-        if cluster:
-            raise Failure(str(cluster), metadata={NO_CLUSTER: str(cluster)}, allow_retries=False) from cluster
-        yield from index_after_run(context, opened, embedded)
-        report_overview(context.instance, opened, len(refresh.tasks))
-        if failed or refresh.unreachable or refresh.refused:
-            raise _failure(failed, refresh.unreachable, refresh.refused)
+        with logging_to_run(context, opened.config.logs):
+            yield from _process(context, config, opened)
 
     return stage_assets
+
+
+def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Home) -> Iterator[object]:
+    """The body of the asset."""
+    context.instance.add_run_tags(context.run_id, process_tags(context.run_id))
+    selected = [s.name for s in STAGES if asset_key(s.name) in context.selected_asset_keys]
+    stages = _named_stages(config.stages, selected)
+    whole = SOURCE_KEY in context.selected_asset_keys
+    ranged = context.has_partition_key or context.has_partition_key_range
+    force = config.force or (ranged and not whole)
+    if not whole and not selected:  # checks alone, as by "Execute" on their page
+        keys = context.partition_keys if ranged else [m.document_key for m in opened.store.manifests()]
+        wanted = context.selected_asset_check_keys
+        told = recorded_checks(opened.store, keys, wanted)
+        if AssetCheckKey(asset_key(EMBEDDINGS), INDEXED) in wanted:
+            state = index_state(opened)
+            told += [indexed_evaluation(state, k) for k in keys]
+        yield from write_together(context, told)
+        return
+    if ranged:
+        refresh = yield from _look_at_partitions(context, opened, stages, whole)
+    else:
+        refresh = _refresh(context, opened, config, stages)
+    failed = refresh.failed
+    for outcome in failed:
+        report(outcome)
+        _tell_failure(context, outcome)
+    yield from write_together(context, [failure_observation(o) for o in failed])
+    for source, why in refresh.unreachable.items():
+        tell(context, logging.ERROR, f"source {source}: {why}")
+    for why in refresh.refused:
+        tell(context, logging.ERROR, why)
+    if refresh.retired:
+        some = ", ".join(refresh.retired[:20])
+        tell(context, logging.INFO, f"{len(refresh.retired)} documents retired: {some}")
+    buffer: list[DocumentOutcome] = []
+    embedded: set[str] = set()
+    flushed = time.monotonic()
+    tell(context, logging.INFO, f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
+    cluster: ClusterError | None = None
+    with listening_to_pages(PageLines(context.log.info)):
+        try:
+            for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
+                report(outcome)
+                if outcome.failure:
+                    failed.append(outcome)
+                    context.log.error(_failure_line(outcome))  # the worker has logged it
+                buffer.append(outcome)
+                if any(s.stage == EMBEDDINGS and s.failure is None for s in outcome.stages):
+                    embedded.add(outcome.key)
+                if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
+                    yield from write_outcomes(context, opened, buffer)
+                    buffer, flushed = [], time.monotonic()
+        except ClusterError as e:  # what was done until then is kept and told
+            cluster = e
+    yield from write_outcomes(context, opened, buffer)
+    if cluster:
+        raise Failure(str(cluster), metadata={NO_CLUSTER: str(cluster)}, allow_retries=False) from cluster
+    yield from index_after_run(context, opened, embedded)
+    report_overview(context.instance, opened, len(refresh.tasks))
+    if failed or refresh.unreachable or refresh.refused:
+        raise _failure(failed, refresh.unreachable, refresh.refused)
 
 
 def _look_at_partitions(
@@ -289,6 +298,12 @@ def _failure(
     return Failure(
         f"{' and '.join(told)}; the others are done{first}", metadata=metadata, allow_retries=False
     )
+
+
+def _tell_failure(context: AssetExecutionContext, outcome: DocumentOutcome) -> None:
+    f = outcome.failure
+    assert f is not None
+    tell(context, logging.ERROR, reason(f), document=outcome.key, stage=f.stage)
 
 
 def _failure_line(outcome: DocumentOutcome) -> str:

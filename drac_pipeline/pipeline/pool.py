@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import logging
 import multiprocessing
 import tempfile
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from pathlib import Path
 
 from drac_pipeline import cores
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import DocumentError, SourceChanged
+from drac_pipeline.logs import Outlet, doing, gathered, send_to
 from drac_pipeline.pages import Crew, end_with_parent, helped_by
 from drac_pipeline.pipeline.freshness import parent_versions
 from drac_pipeline.pipeline.process import (
     DocumentOutcome,
     StageOutcome,
+    log_failure,
     now,
     process_document,
     record_failure,
@@ -35,8 +37,6 @@ from drac_pipeline.pipeline.progress import PageProgress, report_pages
 from drac_pipeline.pipeline.stages import STAGES, STAGES_BY_NAME
 from drac_pipeline.pipeline.watch import Killed, Notes, Watch, note_begin
 from drac_pipeline.store import ArtifactMissing, FailureRecord, Manifest, Store
-
-log = logging.getLogger(__name__)
 
 Task = tuple[str, Collection[str] | None]
 SDKS = {"bedrock": "boto3", "openai": "openai"}  # imported once for all workers
@@ -130,6 +130,9 @@ class Workers:
         self._numbers = itertools.count()
         self._notes = tempfile.TemporaryDirectory(prefix="drac-watch-")
         self._watch = Watch(Path(self._notes.name))
+        self._crowded = config.converts_by_model or config.plans_by_model  # then more workers than cores
+        self._log = contextlib.ExitStack()
+        self._outlet = self._log.enter_context(gathered(Path(self._notes.name)))
 
     def __enter__(self) -> Workers:
         return self
@@ -146,6 +149,7 @@ class Workers:
         self._pool.shutdown(wait=not self.broken, cancel_futures=True)
         if self.broken:
             self._watch.kill_helpers()
+        self._log.close()
         self._notes.cleanup()
 
     def work_off(
@@ -162,15 +166,12 @@ class Workers:
         running: dict[Future[DocumentOutcome], tuple[int, Task]] = {}
         killed: dict[int, Killed] = {}
         told: dict[int, tuple[str, int, int]] = {}
-        notes = self._notes.name
         while (waiting and not self.broken) or running:
             while waiting and not self.broken and len(running) < self.count * 2:
                 number, task = next(self._numbers), waiting.pop()
                 try:
                     own = config.for_document(task[0])
-                    future = self._pool.submit(
-                        _work, store, task, own, force, run, notes, number, self._around
-                    )
+                    future = self._pool.submit(_work, store, task, own, self._given(number, force, run))
                 except BrokenProcessPool:
                     suspects.append(task)
                     self.broken = True
@@ -198,6 +199,9 @@ class Workers:
                     told[number] = pages
                     report_pages(PageProgress(task[0], *pages))
 
+    def _given(self, number: int, force: bool, run: str) -> _Given:
+        return _Given(force, run, self._notes.name, number, self._crowded, self._outlet, self._around)
+
     def work_alone(
         self, store: Store, task: Task, config: DracConfig, force: bool, run: str
     ) -> DocumentOutcome:
@@ -205,7 +209,6 @@ class Workers:
         suspects: list[Task] = []
         for outcome in self.work_off(store, [task], suspects, config, force, run):
             return outcome
-        log.warning("%s: its worker died", task[0])
         return died(store, task, CRASHED, config)
 
 
@@ -228,6 +231,8 @@ def died(store: Store, task: Task, why: Killed, config: DracConfig) -> DocumentO
     error.kind = why.kind
     inputs = parent_versions(stage, manifest, manifest.source.fingerprint) or {}
     failure = record_failure(store, key, stage, inputs, config, error)
+    with doing(document=key, stage=began):
+        log_failure(failure)
     return DocumentOutcome(key, [StageOutcome(began, "failed", failure=failure)])
 
 
@@ -267,27 +272,31 @@ def _new_pool(workers: int, config: DracConfig) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
 
 
-def _work(
-    store: Store,
-    task: Task,
-    config: DracConfig,
-    force: bool,
-    run: str,
-    notes: str,
-    number: int,
-    around: Callable[[Notes], contextlib.AbstractContextManager[object]] | None = None,
-) -> DocumentOutcome:
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What goes with a task to a worker: where it notes what it does (`notes`, by `number`), whether it has
+    to wait for a core (`crowded`), and where its log lines go."""
+
+    force: bool
+    run: str
+    notes: str
+    number: int
+    crowded: bool
+    outlet: Outlet
+    around: Callable[[Notes], contextlib.AbstractContextManager[object]] | None
+
+
+def _work(store: Store, task: Task, config: DracConfig, given: _Given) -> DocumentOutcome:
     key, stages = task
-    note_begin(Path(notes), number)
-    say = Notes(Path(notes), number)
+    send_to(given.outlet)
+    note_begin(Path(given.notes), given.number)
+    say = Notes(Path(given.notes), given.number)
     limits = config.limits
     crew = Crew(limits.pages_in_parallel, limits.worker_memory_bytes, say.hired, say.left, say.progress)
-    own = contextlib.nullcontext()
-    if config.converts_by_model or config.plans_by_model:  # then there are more workers than cores
-        own = cores.a_place(crew.where, cores.usable())
-    within = around(say) if around else contextlib.nullcontext()
+    own = cores.a_place(crew.where, cores.usable()) if given.crowded else contextlib.nullcontext()
+    within = given.around(say) if given.around else contextlib.nullcontext()
     with own, cores.at_work(crew.where), helped_by(crew), within:
         try:
-            return process_document(store, key, config, stages, force, say.on_stage, run)
+            return process_document(store, key, config, stages, given.force, say.on_stage, given.run)
         except ArtifactMissing:  # retired and deleted by another process: this document's affair alone
             return _left(key, next(s.name for s in STAGES if stages is None or s.name in stages))

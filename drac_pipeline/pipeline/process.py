@@ -21,8 +21,10 @@ from drac_pipeline.errors import (
     InternalError,
     MissingInput,
     StorageError,
+    explain,
     is_disk_full,
 )
+from drac_pipeline.logs import doing, now_doing
 from drac_pipeline.model import SourceDocument
 from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import converted_version, parent_versions, stale_reason
@@ -39,6 +41,7 @@ from drac_pipeline.store import (
 )
 
 log = logging.getLogger(__name__)
+REPORTED = {"reported": True}  # lines that the outcome says too: who shows outcomes need not show these
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,13 @@ def process_document(
     outcomes: list[StageOutcome] = []
     named = [s for s in STAGES if stages is None or s.name in stages]
     try:
-        with store.working_on(key):
+        with store.working_on(key), doing(document=key):
             for stage in named:
                 if on_stage:
                     on_stage(key, stage.name)
+                now_doing(stage=stage.name)
                 outcome = _run_stage(store, key, stage, config, force, run)
+                _log(outcome)
                 outcomes.append(outcome)
                 if outcome.failure:
                     break
@@ -103,6 +108,23 @@ def process_document(
     except StorageError as e:
         outcomes = _unsettled(store, key, named, [], config, e)
     return DocumentOutcome(key, outcomes, time.monotonic() - began)
+
+
+def _log(outcome: StageOutcome) -> None:
+    record = outcome.record
+    if outcome.failure:
+        log_failure(outcome.failure)
+    elif outcome.status == "reused":
+        log.debug("reused")
+    elif record:
+        log.info("made in %.2f s (%s)", record.seconds, outcome.reason)
+        for warning in record.warnings:
+            log.warning("%s", warning, extra=REPORTED)
+
+
+def log_failure(failure: FailureRecord) -> None:
+    """A line of level ERROR: kind, cause and way out."""
+    log.error("%s", explain(failure.kind, failure.cause, failure.remedy), extra=REPORTED)
 
 
 def _unsettled(
@@ -128,6 +150,8 @@ def _unsettled(
     stage = named[len(kept)]
     inputs = manifest and parent_versions(stage, manifest, manifest.source.fingerprint)
     failure = record_failure(store, key, stage, inputs or {}, config, error)
+    with doing(document=key, stage=stage.name):
+        log_failure(failure)
     return [*kept, StageOutcome(stage.name, "failed", failure=failure)]
 
 
@@ -184,7 +208,7 @@ def _run_stage(
             return StageOutcome(
                 stage.name, "failed", failure=record_failure(store, key, stage, inputs, config, error)
             )
-        log.debug("%s, %s\n%s", key, stage.name, traceback.format_exc())
+        log.debug("it failed", exc_info=e)
         frame = traceback.extract_tb(e.__traceback__)[-1]
         error = InternalError(
             f"{type(e).__name__}: {e} ({Path(frame.filename).name}:{frame.lineno})",

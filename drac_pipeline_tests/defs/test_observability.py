@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 
@@ -15,6 +16,8 @@ from drac_pipeline.defs.alerts import make_failure_alert
 from drac_pipeline.defs.overview import make_overview_asset, make_overview_schedule
 from drac_pipeline.defs.refresh import refresh_tick
 from drac_pipeline.defs.resources import HomeResource
+from drac_pipeline.pipeline import DocumentOutcome
+from drac_pipeline.pipeline.progress import listening
 from drac_pipeline.store import Home
 from drac_pipeline_tests.test_alerts import Webhook
 
@@ -118,3 +121,18 @@ def test_the_alert_is_on_where_a_webhook_is_named(monkeypatch: pytest.MonkeyPatc
     assert make_failure_alert(DracConfig()).default_status.value == "STOPPED"
     named = DracConfig(alerts=AlertsConfig(webhook="http://127.0.0.1:9/x"))
     assert make_failure_alert(named).default_status.value == "RUNNING"
+
+
+def test_what_the_library_warns_of_is_in_the_log_of_the_run_with_its_document(bench) -> None:
+    bench.register()
+
+    def warn(outcome: DocumentOutcome) -> None:
+        where = {"document": outcome.key, "stage": "chunks"}
+        logging.getLogger("drac_pipeline.index").warning("odd", extra=where)
+        logging.getLogger("drac_pipeline.index").warning("said elsewhere", extra={"reported": True})
+
+    with listening(warn):
+        result = bench.launch()
+    said = [e.user_message for e in bench.instance.all_logs(result.run_id) if e.level == logging.WARNING]
+    keys = sorted(m.document_key for m in bench.home.store.manifests())
+    assert sorted(said) == [f"odd [{key}, chunks]" for key in keys]

@@ -31,7 +31,10 @@ def search_command(
         typer.Option(help="Only documents whose key matches this glob; may be given several times."),
     ] = None,
     under: Annotated[
-        str, typer.Option(metavar="BREADCRUMB", help="Only chunks under this heading; several as 'A > B'.")
+        str,
+        typer.Option(
+            metavar="BREADCRUMB", help="Only chunks under this heading, or with it; several as 'A > B'."
+        ),
     ] = "",
     page: Annotated[str, typer.Option(metavar="N|N-M", help="Only chunks on these pages.")] = "",
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many chunks to show.")] = 6,

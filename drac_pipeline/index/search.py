@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +62,9 @@ def search(
 ) -> list[Hit]:
     """The `k` chunks that answer `question` best.
 
-    `source` are globs on document keys, `under` is (part of) a heading that the chunk stands under, or
-    several as `A > B`; `page` is a page or (first, last). Raises ConfigError where nothing is indexed, or
-    where the index was made with another embedder than the settings name.
+    `source` are globs on document keys, `under` is (part of) a heading that the chunk stands under or
+    holds, or several as `A > B`; `page` is a page or (first, last). Raises ConfigError where nothing is
+    indexed, or where the index was made with another embedder than the settings name.
     """
     home = home if isinstance(home, Home) else Home(Path(home))
     if not question.strip():
@@ -158,10 +159,16 @@ def _condition(
         keys = (k for k in table.documents() if any(glob_pattern(g).fullmatch(k) for g in source))
         parts.append(one_of("document_key", keys))
     for heading in filter(None, (" ".join(p.split()) for p in under.split(">"))):
-        parts.append(f"contains(lower(breadcrumb), {quoted(heading.lower())})")
+        parts.append(_has_heading(heading.lower()))
     if page is not None:
         first, last = (page, page) if isinstance(page, int) else page
         if not 1 <= first <= last < 2**31:
             raise ConfigError(f"no such pages: {first}-{last}; give a page such as 3, or pages such as 3-5")
         parts.append(f"page_start <= {int(last)} AND page_end >= {int(first)}")
     return " AND ".join(f"({p})" for p in parts)
+
+
+def _has_heading(words: str) -> str:
+    """A chunk stands under the heading, or holds one with these words."""
+    line = "(?m)^#{1,6} .*" + re.sub(r"[^\w\s]", lambda m: f"\\{m[0]}" if m[0].isascii() else m[0], words)
+    return f"contains(lower(breadcrumb), {quoted(words)}) OR regexp_like(lower(text), {quoted(line)})"

@@ -105,13 +105,19 @@ def sync_index(home: Home, on_documents: Callable[[int, int], None] | None = Non
             return Synced(_compare(manifests, "", {}), seconds=time.monotonic() - began)
         dimensions = next(_dimensions(m) for m in manifests if _embedder(m) == embedder)
         table = tables.open_or_create(embedder, dimensions)
-        state = _compare(manifests, embedder, table.documents())
+        there = table.documents()
+        state = _compare(manifests, embedder, there)
         known = {m.document_key: m for m in manifests}
+        changed = [known[k] for k in state.behind if k in there]
+        new = [known[k] for k in state.behind if k not in there]
         done = 0
-        for part in _batches([known[k] for k in state.behind]):
+        for part in (*_batches(changed), *_batches(new)):
             home.store.fetch((m, s, f) for m in part for s, f in _FILES)
             rows = pa.concat_tables([_rows(home, m) for m in part])
-            table.replace([m.document_key for m in part], rows)
+            if part[0].document_key in there:
+                table.replace([m.document_key for m in part], rows)
+            else:
+                table.add(rows)
             done += len(part)
             if on_documents:
                 on_documents(done, len(state.behind))

@@ -103,6 +103,11 @@ class ChunkTable:
         merge = self._table.merge_insert("chunk_id").when_matched_update_all().when_not_matched_insert_all()
         merge.when_not_matched_by_source_delete(one_of("document_key", keys)).execute(rows)
 
+    def add(self, rows: pa.Table) -> None:
+        """Add `rows` of documents that have none: at the same price however large the table is, where
+        `replace` reads the ids of all rows."""
+        self._table.add(rows)
+
     def remove(self, keys: Sequence[str]) -> None:
         """Remove documents."""
         if keys:

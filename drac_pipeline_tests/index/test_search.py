@@ -11,8 +11,11 @@ from drac_pipeline.config import DracConfig, EmbedConfig
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.index.highlight import best_window, spans_of_words
 from drac_pipeline.index.search import search
+from drac_pipeline.index.sync import sync_index
 from drac_pipeline.pipeline.removal import retire
 from drac_pipeline.store import Home
+from drac_pipeline_tests.conftest import write_pdf
+from drac_pipeline_tests.index.conftest import take_in
 
 QUESTION = "Where does the roof leak?"
 
@@ -52,6 +55,23 @@ def test_filters_narrow_the_search_before_it_ranks(indexed):
     assert set(keys(search(indexed, "pump", page=(2, 9)))) == {"two pages.pdf"}
     assert keys(search(indexed, "pump", under="site VISIT")) == ["notes/site visit.pdf"]
     assert search(indexed, "pump", under="it's > nowhere") == []
+
+
+def test_a_heading_in_the_middle_of_a_chunk_counts(embedded, corpus):
+    write_pdf(
+        corpus / "prices.pdf",
+        "<h1>Price list</h1><h2>Pumps (2.0) C++</h2><p>A pump is 90 EUR.</p>"
+        "<h2>Valves</h2><p>A valve is 5 EUR.</p>",
+    )
+    take_in(embedded, corpus)
+    sync_index(embedded)
+    (whole,) = search(embedded, "pump", source="prices.pdf")
+    assert "## Valves" in whole.text
+    assert "Valves" not in whole.breadcrumb
+    for under in ("valves", "Price list > Valves", "(2.0) C++", "pumps (2.0)"):
+        assert keys(search(embedded, "pump", under=under)) == ["prices.pdf"], under
+    assert search(embedded, "pump", under="5 EUR") == []  # text, no heading
+    assert search(embedded, "pump", under="[2") == []
 
 
 @pytest.mark.parametrize("question", ['it\'s "quoted" AND (half', "50% of a_b*", "ünïcode 語", "?"])

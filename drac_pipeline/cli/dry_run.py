@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from drac_pipeline.cli.estimate import measure, read_by_pages
+from drac_pipeline.cli.estimate import embedding_cost, measure, read_by_pages
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.llm.estimate import Estimate, estimate
@@ -25,7 +25,7 @@ def print_dry_run(
 ) -> None:
     """What a run would do, one line a document: the change, the stages, why, and the estimated cost."""
     config = home.config
-    money = config.converts_by_model or config.plans_by_model
+    money = config.converts_by_model or config.plans_by_model or config.embeds_by_service
     total = Estimate()
     table = Table(title="A run would do", title_justify="left")
     table.add_column("document", overflow="fold")
@@ -76,7 +76,8 @@ def _estimate(home: Home, config: DracConfig, work: Work) -> Estimate:
     """What the stages that a model serves would cost; nothing where the file cannot be measured."""
     converts = config.converts_by_model and "markdown" in work.stages
     plans = config.plans_by_model and "chunk_plan" in work.stages
-    if not converts and not plans:
+    embeds = config.embeds_by_service and "chunk_embeddings" in work.stages
+    if not (converts or plans or embeds):
         return Estimate()
     source = work.manifest.source
     try:
@@ -90,4 +91,5 @@ def _estimate(home: Home, config: DracConfig, work: Work) -> Estimate:
     except (DocumentError, OSError):
         return Estimate()
     prices = Prices(home.path, config.model.price_provider or PROVIDERS[config.model.provider])
-    return estimate(pages, wanted if converts else 0, chars, config.model, prices, plan=plans)
+    cost = estimate(pages, wanted if converts else 0, chars, config.model, prices, plan=plans)
+    return cost + embedding_cost(home.path, config, chars) if embeds else cost

@@ -14,9 +14,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, SourceArgument, err, out
-from drac_pipeline.config import ConvertConfig
+from drac_pipeline.config import ConvertConfig, DracConfig
 from drac_pipeline.errors import DocumentError
-from drac_pipeline.llm.estimate import USUAL_PAGE_CHARS, Estimate, estimate
+from drac_pipeline.index.service_embedder import service_settings
+from drac_pipeline.llm.estimate import USUAL_PAGE_CHARS, Estimate, estimate, estimate_embedding
 from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
 from drac_pipeline.sources.address import source_address
 from drac_pipeline.sources.open import open_source
@@ -50,10 +51,11 @@ def estimate_command(
         str, typer.Option(help="Whose prices (a provider of genai-prices, such as openai or google).")
     ] = "",
 ) -> None:
-    """Predict tokens and money for converting and planning SOURCE by a model; calls none.
+    """Predict tokens and money for converting and planning SOURCE by a model, and for embedding its chunks
+    where [embed] names a service; calls none.
 
     Counts pages and the characters of their text. Formats that are read from their own file (web pages,
-    spreadsheets, text) cost planning only. Meant to be a little high, for a budget.
+    spreadsheets, text) cost planning and embedding only. Meant to be a little high, for a budget.
 
     Examples:
 
@@ -86,18 +88,20 @@ def estimate_command(
         except DocumentError as e:
             err.print(f"[yellow]left out[/] {escape(entry.key)}: {escape(e.cause)}")
             continue
-        rows.append((entry.key, estimate(pages, wanted, chars, settings, prices)))
+        cost = estimate(pages, wanted, chars, settings, prices)
+        rows.append((entry.key, cost + embedding_cost(home, config, chars)))
     total = sum((e for _, e in rows), Estimate())
     table = Table(title=f"{settings.model}, mode {' and '.join(sorted(modes))}", title_justify="left")
     table.add_column("document", overflow="fold")
-    for name in ("pages", "by model", "calls", "convert in/out", "plan in/out", "USD"):
+    embeds = ("embed in",) if config.embeds_by_service else ()
+    for name in ("pages", "by model", "calls", "convert in/out", "plan in/out", *embeds, "USD"):
         table.add_column(name, justify="right")
     for key, e in rows[:MOST_ROWS]:
-        table.add_row(escape(key), *_cells(e))
+        table.add_row(escape(key), *_cells(e, config))
     if len(rows) > MOST_ROWS:
         table.add_row(f"… and {len(rows) - MOST_ROWS} more")
     table.add_section()
-    table.add_row(f"{len(rows)} documents", *_cells(total))
+    table.add_row(f"{len(rows)} documents", *_cells(total, config))
     out.print(table)
     out.print(f"estimate: {total.calls} calls, ${total.usd:.4f}, {prices.cost(settings.model, 1, 1).source}")
 
@@ -159,12 +163,22 @@ def read_by_pages(config: ConvertConfig) -> Callable[[str], bool]:
     return lambda suffix: next((by for some, by in routes if suffix in some), config.office_route != "own")
 
 
-def _cells(e: Estimate) -> list[str]:
+def embedding_cost(home: Path, config: DracConfig, chars: int) -> Estimate:
+    """Of embedding `chars` characters of text: nothing where this machine does it."""
+    if not config.embeds_by_service:
+        return Estimate()
+    settings = service_settings(config.embed, config.model)
+    prices = Prices(home, settings.price_provider or PROVIDERS[settings.provider])
+    return estimate_embedding(chars, config.embed, settings, prices)
+
+
+def _cells(e: Estimate, config: DracConfig) -> list[str]:
     return [
         f"{e.pages:,}",
         f"{e.model_pages:,}",
         f"{e.calls:,}",
         f"{e.convert_in:,} / {e.convert_out:,}",
         f"{e.plan_in:,} / {e.plan_out:,}",
+        *([f"{e.embed_in:,}"] if config.embeds_by_service else []),
         f"{e.usd:.4f}",
     ]

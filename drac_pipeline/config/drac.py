@@ -100,6 +100,11 @@ class DracConfig(Settings):
         """Whether chunks are planned by a model, of any document."""
         return "model" in self.plan.values("planner")
 
+    @property
+    def embeds_by_service(self) -> bool:
+        """Whether vectors come from a service."""
+        return self.embed.provider != "local"
+
 
 def by_document() -> list[str]:
     """The names of the sections that documents may have their own settings of."""

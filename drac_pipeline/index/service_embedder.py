@@ -54,7 +54,7 @@ class ServiceEmbedder:
 
     def __init__(self, config: EmbedConfig, model: ModelConfig, state: Path | None, run: str = "") -> None:
         self._config = config
-        self._settings = _service_settings(config, model)
+        self._settings = service_settings(config, model)
         self._state = state
         self._run = run
         usual = TITAN_DIMENSIONS if config.provider == "bedrock" else 0
@@ -146,7 +146,7 @@ class ServiceEmbedder:
         return normalized(vectors)
 
 
-def _service_settings(config: EmbedConfig, model: ModelConfig) -> ModelConfig:
+def service_settings(config: EmbedConfig, model: ModelConfig) -> ModelConfig:
     """The connection of [embed], with the retries and budgets of [model]."""
     return model.model_copy(
         update={

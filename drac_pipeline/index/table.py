@@ -7,6 +7,7 @@ document's rows change in one commit: who searches sees the old ones or the new 
 from __future__ import annotations
 
 import hashlib
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -46,6 +47,7 @@ class ChunkTables:
     @cached_property
     def _db(self) -> Any:
         """Connected when needed: connecting makes the folder, and importing takes a second."""
+        os.environ.setdefault("LANCEDB_LOG", "error")  # it warns of every empty part of an index
         import lancedb
 
         return lancedb.connect(self.uri, storage_options=self._options() if self._options else None)

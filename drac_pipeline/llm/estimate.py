@@ -1,4 +1,4 @@
-"""What conversion and planning will take in tokens and money, before a call is made.
+"""What conversion, planning and embedding will take in tokens and money, before a call is made.
 
 From the pages and the density of their text; figures of replies are the characters of the
 text and of what each element costs to name. Meant to be a little high.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from drac_pipeline.config import ModelConfig
+from drac_pipeline.config import EmbedConfig, ModelConfig
 from drac_pipeline.llm.prices import Prices
 from drac_pipeline.llm.prompts import CONVERT, PLANS, prompt
 
@@ -23,6 +23,8 @@ ELEMENT_LINE = 1.0  # share of an element's text that the planner is shown, ids 
 SECTION_ELEMENTS = 40
 TOKENS_PER_CHUNK = {"boundaries": 2.5, "ranges": 4.5, "lists": 26.0}
 CHUNK_ELEMENTS = 4
+CHUNK_CHARS = 850  # with its headings
+HEADINGS_GROWTH = 1.15  # every chunk has its headings again
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Estimate:
     convert_out: int = 0
     plan_in: int = 0
     plan_out: int = 0
+    embed_in: int = 0
     usd: float = 0.0
 
     def __add__(self, other: Estimate) -> Estimate:
@@ -62,7 +65,19 @@ def estimate(
         plan_out = int(elements / CHUNK_ELEMENTS * TOKENS_PER_CHUNK[config.plan_format]) + sections
         usd += _cost(prices, config.plan_model or config.model, plan_in, plan_out, sections)
         calls += sections
-    return Estimate(pages, model_pages, calls, convert_in, convert_out, plan_in, plan_out, usd)
+    return Estimate(pages, model_pages, calls, convert_in, convert_out, plan_in, plan_out, usd=usd)
+
+
+def estimate_embedding(chars: int, embed: EmbedConfig, model: ModelConfig, prices: Prices) -> Estimate:
+    """Of embedding the chunks of `chars` characters of text by the service of `embed`, whose settings
+    as a model service are `model`."""
+    if not chars:
+        return Estimate()
+    shown = chars * ROWS_GROWTH * HEADINGS_GROWTH
+    chunks = ceil(shown / CHUNK_CHARS)
+    calls = chunks if embed.provider == "bedrock" else ceil(chunks / embed.texts_per_call)
+    tokens = int(shown / CHARS_PER_TOKEN)
+    return Estimate(calls=calls, embed_in=tokens, usd=_cost(prices, model.model, tokens, 0, calls))
 
 
 def call_cost(prices: Prices, config: ModelConfig, pages: int) -> float:

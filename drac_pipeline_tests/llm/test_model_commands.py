@@ -52,6 +52,36 @@ def test_an_estimate_is_near_what_is_then_paid(
     assert sum(r["cost_usd"] for r in rows) == pytest.approx(paid, abs=1e-4)
 
 
+def test_embedding_by_a_service_is_estimated_too(
+    tmp_path: Path, make_pdf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "double")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "double")
+    corpus = tmp_path / "corpus"
+    pages = [
+        f"<h1>Part {n}</h1>" + f"<p>Pump {n} is oiled each month by the operator.</p>" * 20 for n in range(4)
+    ]
+    make_pdf(corpus / "manual.pdf", *pages)
+    home = Home(tmp_path / "home")
+    home.path.mkdir()
+    with Double(Brain({})) as server:
+        (home.path / "drac.toml").write_text(
+            f'[embed]\nprovider = "bedrock"\nregion = "eu-west-1"\nendpoint_url = "{server.url}"\n'
+        )
+        before = drac("run", corpus, "--home", home.path, "--dry-run")
+        said = drac("estimate", corpus, "--home", home.path)
+        for w in find_work(home, corpus, home.config).work:
+            process_document(home.store, w.key, home.config)
+    assert "no model call" not in before
+    guessed = [int(n) for n in re.findall(r"for (\d+) model calls", before)]
+    paid = calls(home.path)
+    assert len(paid) <= guessed[0] <= 4 * len(paid)
+    tokens = sum(r["input_tokens"] for r in paid)
+    (row,) = [line for line in said.splitlines() if "1 documents" in line]
+    embedded = int(re.findall(r"[\d.,]+", row)[-2].replace(",", ""))
+    assert tokens <= embedded <= 4 * tokens
+
+
 def test_office_files_and_web_pages_are_measured_by_their_text(tmp_path: Path):
     words = "Text of some length. " * 100
     (tmp_path / "page.html").write_text(

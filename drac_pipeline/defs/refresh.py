@@ -33,7 +33,7 @@ from dagster import (
 from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.jobs import INGEST, REPLAN, ingest
-from drac_pipeline.defs.register import drop_strays, register, show_own_settings
+from drac_pipeline.defs.register import drop_strays, register, show_own_settings, unreported
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
 from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
@@ -75,7 +75,7 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     if not home.sources():
         return Tick(skip=_NO_SOURCE, cursor=cursor or "")
     shown = glance(home)
-    seen = shown.digest
+    seen = f"{shown.digest} {_last_runs(instance)}"  # a run that was killed changes nothing in the sources
     if state.get("seen") == seen and time.time() < state.get("until", 0):
         still = [f"still: {line}" for line in state.get("problems", ())]
         skip = "; ".join(["nothing has changed in the sources or the settings", *still])
@@ -83,9 +83,10 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     tags = {"drac/trigger": trigger}
     if shown.documents > MOST_DOCUMENTS:
         run = RunRequest(run_config=_run_config(automatic=True), tags=tags)
-        if state.get("asked") == seen and time.time() < state.get("until", 0):
+        if state.get("asked") == shown.digest and time.time() < state.get("until", 0):
             return Tick(skip="nothing has changed since the last run looked", cursor=cursor or "")
-        asked = {"asked": seen, "until": time.time() + max(60.0, home.config.refresh.retry_minutes * 60)}
+        until = time.time() + max(60.0, home.config.refresh.retry_minutes * 60)
+        asked = {"asked": shown.digest, "until": until}
         return Tick(run=run, log=["the run looks at the sources itself"], cursor=json.dumps(asked))
     looked = look_at_sources(home, settle_seconds=home.config.refresh.settle_seconds)
     register(instance, list(home.store.manifests()))
@@ -93,6 +94,7 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     retired = retire_documents(instance, home, looked.retire)
     drop_strays(instance, home)
     due = due_documents(home, looked)
+    _add_unreported(instance, home, looked, due)
     log = _log(looked, due, retired)
     problems = [*looked.refused, *(f"source {s}: {why}" for s, why in looked.unreachable.items())]
     told = _alert(home, problems, state.get("told", ""))
@@ -104,7 +106,7 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
         if looked.settling:
             skip += f", {len(looked.settling)} may still be written"
         return Tick(skip="; ".join([skip, *problems]), log=log, cursor=cursor)
-    asked = hashlib.sha256(json.dumps([seen, sorted(due.documents)]).encode()).hexdigest()
+    asked = hashlib.sha256(json.dumps([shown.digest, sorted(due.documents)]).encode()).hexdigest()
     times = state.get("times", 0) + 1 if state.get("ask") == asked else 1
     if times > 1 and time.time() < state.get("again", 0):
         same = f"the same {len(due.documents)} documents as before are due: their last run gave nothing"
@@ -160,12 +162,27 @@ def make_refresh_schedule(config: DracConfig) -> ScheduleDefinition:
     return refresh_schedule
 
 
+def _add_unreported(instance: DagsterInstance, home: Home, looked: Looked, due: Due) -> None:
+    """Documents that are done but do not show as done, since the run that made them was killed, join the
+    run of those that it left: it reports them."""
+    leave = {*due.documents, *due.waiting, *looked.settling, *looked.unreadable}
+    done = [m for m in home.store.manifests() if m.failure is None and m.document_key not in leave]
+    for key, stages in unreported(instance, home, done).items():
+        due.documents[key] = f"done, which does not show yet: {', '.join(stages)}"
+
+
 def _unfinished_run(instance: DagsterInstance) -> str:
     for name in _JOBS:
         found = instance.get_runs(RunsFilter(job_name=name, statuses=_UNFINISHED), limit=1)
         if found:
             return found[0].run_id
     return ""
+
+
+def _last_runs(instance: DagsterInstance) -> str:
+    """The newest run of each job that makes documents."""
+    found = [instance.get_runs(RunsFilter(job_name=name), limit=1) for name in _JOBS]
+    return " ".join(runs[0].run_id[:8] for runs in found if runs)
 
 
 def _run_config(keys: list[str] | None = None, *, automatic: bool = False) -> RunConfig:

@@ -59,6 +59,21 @@ def test_one_run_for_exactly_what_changed(grown) -> None:
     assert tick(grown, quiet.cursor).run is None  # touched only
 
 
+def test_what_a_killed_run_had_done_shows_after_the_next(grown) -> None:
+    quiet = tick(grown)
+    keys = sorted(grown.statuses())
+    job = grown.definitions().resolve_implicit_global_asset_job_def()
+    tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[2]}
+    dead = grown.instance.create_run_for_job(job, tags=tags)  # it has made all three again, and told of none
+    grown.instance.report_run_failed(dead, "killed")
+    assert grown.statuses()[keys[0]]["markdown"] == "FAILED"
+    asked = tick(grown, quiet.cursor)
+    assert any("does not show yet: normalized_pdf" in line for line in asked.log)
+    assert run(grown, asked) == set(keys)
+    assert all(set(s.values()) == DONE for s in grown.statuses().values())
+    assert tick(grown, asked.cursor).run is None
+
+
 def test_a_to_b_to_a_is_seen_each_time(grown) -> None:
     file = grown.corpus / "manual.pdf"
     first = file.read_bytes()

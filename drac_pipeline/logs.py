@@ -22,6 +22,7 @@ from typing import Any, TextIO
 from drac_pipeline.config import LogsConfig
 
 FIELDS = ("run", "document", "stage")
+NODE = "node"
 _SENT = ("name", "levelno", "levelname", "created", "process", *FIELDS)
 _MOST_BYTES = 60_000  # of a line on its way from a worker
 
@@ -59,14 +60,14 @@ class TextLines(logging.Formatter):
     """`WARNING drac_pipeline.pages [a.pdf, markdown]: message`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        where = ", ".join(x for n in ("document", "stage") if (x := getattr(record, n, "")))
+        where = ", ".join(x for n in ("document", "stage", NODE) if (x := getattr(record, n, "")))
         record.where = f" [{where}]" if where else ""
         return super().format(record)
 
 
 class JsonLines(logging.Formatter):
     """One JSON object a line: time (UTC), level, logger, run, document, stage, process, message, and `error`
-    with the traceback where there is one."""
+    with the traceback where there is one, `node` where the process was on another one of a cluster."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -74,6 +75,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             **{n: getattr(record, n, "") for n in FIELDS},
+            **({NODE: node} if (node := getattr(record, NODE, "")) else {}),
             "process": record.process,
             "message": record.getMessage(),
         }
@@ -128,11 +130,7 @@ class _ToParent(logging.Handler):
         self.socket: socket.socket | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        told = {n: getattr(record, n, "") for n in _SENT}
-        told["msg"] = record.getMessage()[: _MOST_BYTES // 6]
-        if record.exc_info:
-            told["exc_text"] = logging.Formatter().formatException(record.exc_info)[: _MOST_BYTES // 6]
-        told["reported"] = getattr(record, "reported", False)
+        told = as_sent(record)
         try:
             if self.socket is None:
                 self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -171,14 +169,30 @@ def gathered(folder: Path) -> Iterator[Outlet]:
 
 def _handle(listener: socket.socket, here: dict[str, str]) -> None:
     while line := listener.recv(4 * _MOST_BYTES):
-        try:
-            record = logging.makeLogRecord({**json.loads(line), "args": ()})
-        except ValueError:
-            continue
-        for name, value in here.items():
-            if not getattr(record, name, ""):
-                setattr(record, name, value)
-        logging.getLogger(record.name).handle(record)
+        with contextlib.suppress(ValueError):
+            handle_sent(json.loads(line), here)
+
+
+def as_sent(record: logging.LogRecord) -> dict[str, Any]:
+    """A record as plain values, for another process."""
+    told = {n: getattr(record, n, "") for n in _SENT}
+    told["msg"] = record.getMessage()[: _MOST_BYTES // 6]
+    if record.exc_info:
+        told["exc_text"] = logging.Formatter().formatException(record.exc_info)[: _MOST_BYTES // 6]
+    elif record.exc_text:
+        told["exc_text"] = record.exc_text
+    told["reported"] = getattr(record, "reported", False)
+    return told
+
+
+def handle_sent(told: dict[str, Any], here: dict[str, str] | None = None) -> None:
+    """Handle a record of another process as this one's own; what it does not say, `here` says (default: what
+    this process is doing)."""
+    record = logging.makeLogRecord({**told, "args": ()})
+    for name, value in (_doing if here is None else here).items():
+        if not getattr(record, name, ""):
+            setattr(record, name, value)
+    logging.getLogger(record.name).handle(record)
 
 
 def send_to(outlet: Outlet) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from typing import Any
 
+from drac_pipeline.logs import as_sent
 from drac_pipeline.pipeline.progress import PageProgress
 
 
@@ -22,17 +24,26 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A line of the log of who works on a document."""
+    """A line of a process on a node, as `logs.as_sent` gives it."""
 
-    key: str
-    stage: str
     node: str
-    logger: str
-    level: int
-    message: str
+    record: dict[str, Any]
+
+
+class ToBoard(logging.Handler):
+    """Puts up what this process, and those that it gives work to, log."""
+
+    def __init__(self, board: Any, node: str) -> None:
+        super().__init__()
+        self._board, self._node = board, node
+        self.addFilter(lambda record: record.name.startswith(_OWN))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._board.tell.remote(Logged(self._node, as_sent(record)))
 
 
 News = Begun | Logged | PageProgress
+_OWN = "drac_pipeline"  # Ray's workers log too, to files of their node
 _MOST = 10_000  # lines kept: of a driver that does not read, the oldest are let go
 
 
@@ -41,20 +52,19 @@ class Board:
 
     def __init__(self) -> None:
         self._news: list[News] = []
+        self._waiting = True
 
     def tell(self, news: News) -> None:
         """Put something up."""
         self._news.append(news)
         del self._news[:-_MOST]
 
-    def read(self) -> list[News]:
-        """All that is new since the last call, oldest first."""
+    def read(self, waiting: bool) -> list[News]:
+        """All that is new since the last call, oldest first. The driver says whether documents wait."""
+        self._waiting = waiting
         news, self._news = self._news, []
         return news
 
-
-def write_down(line: Logged) -> None:
-    """Have a worker's line in the log of this process, with what it is about."""
-    logger = logging.getLogger(line.logger)
-    if logger.isEnabledFor(line.level):
-        logger.log(line.level, "%s, %s (on %s): %s", line.key, line.stage, line.node, line.message)
+    def nobody_waits(self) -> bool:
+        """Whether CPUs that are free are wanted by no document of the run."""
+        return not self._waiting

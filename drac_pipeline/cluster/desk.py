@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import secrets
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from multiprocessing import AuthenticationError
@@ -20,28 +17,28 @@ from typing import Any
 
 from drac_pipeline.cluster.books import far_books
 from drac_pipeline.llm.books import kept_by
-from drac_pipeline.pipeline.watch import Notes
+from drac_pipeline.pages import helped_elsewhere
 
 Place = tuple[str, bytes]
 Answer = Callable[[str, tuple[Any, ...]], Any]
-ROOT_LOGGER = "drac_pipeline"
+HELP = "help"
 _BACKLOG = 256  # threads that come at once
 
 
 class Desk:
-    """Answers who comes to `place`, each in a thread; `answer(what, args)` may raise what it likes."""
+    """Answers who comes to `place`, each in a thread; `answer(what, args)` may raise what it likes. One that
+    comes for help with pages is left to `lend(connection, make, args)`."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self._folder = tempfile.mkdtemp(prefix="drac-desk-")
-        self.place: Place = (f"{self._folder}/desk", secrets.token_bytes(24))
+    def __init__(self, answer: Answer, lend: Callable[..., None]) -> None:
+        self._answer, self._lend = answer, lend
+        # no file, which a killed process would leave behind
+        self.place: Place = (f"\0drac-desk-{secrets.token_hex(12)}", secrets.token_bytes(24))
         self._listener = Listener(self.place[0], "AF_UNIX", backlog=_BACKLOG, authkey=self.place[1])
         threading.Thread(target=self._open, daemon=True).start()
 
     def close(self) -> None:
         """Nobody is answered any more."""
         self._listener.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _open(self) -> None:
         while True:
@@ -57,6 +54,9 @@ class Desk:
         with contextlib.suppress(EOFError, OSError), came:
             while True:
                 what, args = came.recv()
+                if what == HELP:
+                    self._lend(came, *args)
+                    return
                 try:
                     answer = True, self._answer(what, args)
                 except Exception as e:
@@ -75,7 +75,7 @@ class Line:
         """The answer of the desk, or what it raised."""
         connection: Any = getattr(self._own, "connection", None)
         if connection is None:
-            connection = self._own.connection = Client(self._place[0], authkey=self._place[1])
+            connection = self._own.connection = Client(self._place[0], "AF_UNIX", self._place[1])
         connection.send((what, args))
         done, answer = connection.recv()
         if done:
@@ -88,33 +88,17 @@ def _line(place: Place) -> Line:
     return Line(place)
 
 
+def _help_from(place: Place, make: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    connection = Client(place[0], "AF_UNIX", place[1])
+    connection.send((HELP, (make, args)))
+    return connection
+
+
 @contextlib.contextmanager
-def at_desk(place: Place, level: int, notes: Notes) -> Iterator[None]:
-    """Within it the process of a document logs to the driver what is of `level`, and has its model calls
-    let in and written down there."""
-    line = _line(place)
-    logger = logging.getLogger(ROOT_LOGGER)
-    handler = _ToDriver(line, notes)
-    before = logger.level, logger.propagate
-    logger.addHandler(handler)
-    logger.setLevel(level)
-    logger.propagate = False
-    try:
-        with kept_by(functools.partial(far_books, line.ask)):
-            yield
-    finally:
-        logger.removeHandler(handler)
-        logger.level, logger.propagate = before
-
-
-class _ToDriver(logging.Handler):
-    def __init__(self, line: Line, notes: Notes) -> None:
-        super().__init__()
-        self._line, self._notes = line, notes
-
-    def emit(self, record: logging.LogRecord) -> None:
-        message = record.getMessage()
-        if record.exc_info:
-            message += "\n" + logging.Formatter().formatException(record.exc_info)
-        with contextlib.suppress(OSError, EOFError):
-            self._line.ask("log", self._notes.stage, record.name, record.levelno, message)
+def at_desk(place: Place, helpers: int) -> Iterator[None]:
+    """Within it the process of a document has its model calls let in and written down by the driver, and
+    as many helpers with its pages on other nodes."""
+    hire = functools.partial(_help_from, place)
+    books = functools.partial(far_books, _line(place).ask)
+    with kept_by(books), helped_elsewhere(hire, helpers):
+        yield

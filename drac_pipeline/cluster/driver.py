@@ -15,7 +15,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from drac_pipeline.cluster.connect import connected, ray  # isort: skip  # says so where there is no Ray
@@ -23,9 +23,8 @@ from drac_pipeline.cluster.connect import connected, ray  # isort: skip  # says 
 from ray import exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from drac_pipeline.cluster.board import Begun, Board, Logged, write_down
+from drac_pipeline.cluster.board import Begun, Board, Logged
 from drac_pipeline.cluster.books import CALLS_AT_ONCE, Bookkeeper
-from drac_pipeline.cluster.desk import ROOT_LOGGER
 from drac_pipeline.cluster.fitness import Expected
 from drac_pipeline.cluster.nodes import (
     Node,
@@ -39,6 +38,7 @@ from drac_pipeline.cluster.requests import Request, fitted, request_for
 from drac_pipeline.cluster.worker import Job, Unfit, work
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import ClusterError
+from drac_pipeline.logs import NODE, handle_sent
 from drac_pipeline.pipeline.pool import Task, died
 from drac_pipeline.pipeline.process import DocumentOutcome
 from drac_pipeline.pipeline.progress import report_pages
@@ -107,7 +107,7 @@ class _Run:
                 num_cpus=0, max_concurrency=CALLS_AT_ONCE, scheduling_strategy=here
             )
             self.books = keeper.remote(str(store.state))
-        level = logging.getLogger(ROOT_LOGGER).getEffectiveLevel()
+        level = logging.getLogger().getEffectiveLevel()
         self.job = Job(
             run, store, config, force, expected, self.board, self.books, level, _environment(config)
         )
@@ -270,7 +270,8 @@ class _Run:
 
     def _read_board(self) -> None:
         try:
-            news = ray.get(self.board.read.remote(), timeout=10 * LOOK_SECONDS)
+            waiting = bool(self.waiting) or any(f.attempt not in self.begun for f in self.flying.values())
+            news: Any = ray.get(self.board.read.remote(waiting), timeout=10 * LOOK_SECONDS)
         except exceptions.RayError as e:  # it comes back, without what it had: the work is not touched
             log.warning("the board of the run could not be read: %s", first_line(e))
             return
@@ -279,7 +280,7 @@ class _Run:
                 self.begun[item.attempt] = item.node
                 log.debug("%s: begun on %s", item.key, self.names.get(item.node, item.node))
             elif isinstance(item, Logged):
-                write_down(replace(item, node=self.names.get(item.node, item.node)))
+                handle_sent({**item.record, NODE: self.names.get(item.node, item.node)})
             else:
                 report_pages(item)
 

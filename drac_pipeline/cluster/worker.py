@@ -17,17 +17,16 @@ from typing import Any
 import ray
 from ray import exceptions
 
-from drac_pipeline.cluster.board import Begun, Logged
+from drac_pipeline.cluster.board import Begun, ToBoard
 from drac_pipeline.cluster.books import NO_BOOKS
 from drac_pipeline.cluster.desk import Desk, at_desk
 from drac_pipeline.cluster.fitness import Expected, look
+from drac_pipeline.cluster.lend import lend
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline.pool import Task, Workers
 from drac_pipeline.pipeline.process import DocumentOutcome
 from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
 from drac_pipeline.store import Store
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -62,14 +61,9 @@ class _AtWork:
     job: Job
     key: str
     attempt: int
-    node: str
 
     def answer(self, what: str, args: tuple[Any, ...]) -> Any:
         """To the process that has the document."""
-        if what == "log":
-            stage, logger, level, message = args
-            self.job.board.tell.remote(Logged(self.key, stage, self.node, logger, level, message))
-            return None
         assert what == "books"
         try:
             return ray.get(self.job.books.call.remote(self.attempt, *args))
@@ -102,7 +96,7 @@ def work(job: Job, task: Task, attempt: int, cpus: float) -> DocumentOutcome | U
     def tell(progress: PageProgress) -> None:
         job.board.tell.remote(progress)
 
-    at_work = _AtWork(job, task[0], attempt, node)
+    at_work = _AtWork(job, task[0], attempt)
     _now[:] = [at_work]
     with listening_to_pages(tell):
         workers, desk = _workers_of(job)
@@ -132,15 +126,26 @@ def _workers_of(job: Job) -> tuple[Workers, Desk]:
             workers, desk = _workers.pop(run)
             workers.close()
             desk.close()
-        for name, value in job.environment.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-        # children import what their parent was started as: Ray's worker, which they are not
-        main: Any = sys.modules["__main__"]
-        main.__spec__ = main.__file__ = None
-        desk = Desk(lambda what, args: _now[0].answer(what, args))
-        around = functools.partial(at_desk, desk.place, job.level)
+        be_as_driver(job)
+        desk = Desk(
+            lambda what, args: _now[0].answer(what, args), lambda *come: lend(job, _now[0].key, *come)
+        )
+        around = functools.partial(at_desk, desk.place, job.config.map.page_helpers)
         _workers[job.run] = Workers(1, job.config, around), desk
     return _workers[job.run]
+
+
+def be_as_driver(job: Job) -> None:
+    """Have children of this process find what those of the driver would, and the driver what they log."""
+    root = logging.getLogger()
+    root.setLevel(job.level)
+    root.handlers = [h for h in root.handlers if not isinstance(h, ToBoard)]
+    root.addHandler(ToBoard(job.board, ray.get_runtime_context().get_node_id()))
+    for name, value in job.environment.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    # children import what their parent was started as: Ray's worker, which they are not
+    main: Any = sys.modules["__main__"]
+    main.__spec__ = main.__file__ = None

@@ -37,6 +37,12 @@ class MapConfig(Settings):
     max_cpus_per_document: int = Field(
         default=4, ge=1, description="`ray`: but not for more than so many, nor than a node has"
     )
+    page_helpers: int = Field(
+        default=8,
+        ge=0,
+        description="`ray`: workers on any node that read pages of one long document too, a CPU each, once no"
+        " document waits for one; 0: none",
+    )
     memory_per_document: int = Field(
         default=1_000_000_000, ge=0, description="`ray`: bytes of memory asked for a document"
     )

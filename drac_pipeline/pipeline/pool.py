@@ -11,6 +11,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import multiprocessing
+import multiprocessing.context
+import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -43,6 +46,7 @@ SDKS = {"bedrock": "boto3", "openai": "openai"}  # imported once for all workers
 LOOK_SECONDS = 1.0
 _SORTED = 2000  # tasks; of more, the last ones are few of all
 _PAGE_BYTES = 50_000
+_WATCH = "drac-watch-"
 MOST_WAITING = 16  # worker processes with a model; each has memory of its own:
 WAITING_BYTES = 600_000_000  # 100 MB measured, and the OCR models where it has met a scan
 
@@ -121,14 +125,14 @@ class Workers:
         self,
         count: int,
         config: DracConfig,
-        around: Callable[[Notes], contextlib.AbstractContextManager[object]] | None = None,
+        around: Callable[[], contextlib.AbstractContextManager[object]] | None = None,
     ) -> None:
         self.count = count
         self.broken = False
         self._around = around
         self._pool = _new_pool(count, config)
         self._numbers = itertools.count()
-        self._notes = tempfile.TemporaryDirectory(prefix="drac-watch-")
+        self._notes = watch_folder()
         self._watch = Watch(Path(self._notes.name))
         self._crowded = config.converts_by_model or config.plans_by_model  # then more workers than cores
         self._log = contextlib.ExitStack()
@@ -212,6 +216,17 @@ class Workers:
         return died(store, task, CRASHED, config)
 
 
+def watch_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for what workers of this process say; those that killed processes have left go."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_WATCH}[0-9]*-*"):
+        with contextlib.suppress(PermissionError):  # another user's process
+            try:
+                os.kill(int(left.name.removeprefix(_WATCH).split("-")[0]), 0)
+            except (ProcessLookupError, ValueError):
+                shutil.rmtree(left, ignore_errors=True)
+    return tempfile.TemporaryDirectory(prefix=f"{_WATCH}{os.getpid()}-")
+
+
 CRASHED = Killed(
     "worker died",
     "the process that worked on it was killed (out of memory, or a crash in a native library)",
@@ -262,14 +277,22 @@ def _interrupted_stage(manifest: Manifest | None, named: list[str]) -> str:
 
 
 def _new_pool(workers: int, config: DracConfig) -> ProcessPoolExecutor:
-    # forkserver: a fork of a process with threads (Arrow, gRPC) can deadlock, and a spawn
-    # imports everything once a worker; the fork server imports once
+    context = prepare_fork_server(config)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
+
+
+def prepare_fork_server(config: DracConfig) -> multiprocessing.context.ForkServerContext:
+    """Have processes start from one that has imported what documents need.
+
+    A fork of a process with threads (Arrow, gRPC) can deadlock, and a spawn imports everything once a
+    worker; the fork server imports once.
+    """
     context = multiprocessing.get_context("forkserver")
     modules = [__name__]
     if config.converts_by_model or config.plans_by_model:
         modules += ["drac_pipeline.pipeline.by_model", SDKS[config.model.provider]]
     context.set_forkserver_preload(modules)
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
+    return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +306,7 @@ class _Given:
     number: int
     crowded: bool
     outlet: Outlet
-    around: Callable[[Notes], contextlib.AbstractContextManager[object]] | None
+    around: Callable[[], contextlib.AbstractContextManager[object]] | None
 
 
 def _work(store: Store, task: Task, config: DracConfig, given: _Given) -> DocumentOutcome:
@@ -294,7 +317,7 @@ def _work(store: Store, task: Task, config: DracConfig, given: _Given) -> Docume
     limits = config.limits
     crew = Crew(limits.pages_in_parallel, limits.worker_memory_bytes, say.hired, say.left, say.progress)
     own = cores.a_place(crew.where, cores.usable()) if given.crowded else contextlib.nullcontext()
-    within = given.around(say) if given.around else contextlib.nullcontext()
+    within = given.around() if given.around else contextlib.nullcontext()
     with own, cores.at_work(crew.where), helped_by(crew), within:
         try:
             return process_document(store, key, config, stages, given.force, say.on_stage, given.run)

@@ -63,14 +63,35 @@ def test_work_lands_on_both_nodes_and_comes_out_as_on_one_machine(tmp_path, clus
         make_pdf(root / f"{n}.pdf", *[f"<h1>Part {p}</h1><p>Text {n}.</p>" for p in range(12)])
     (root / "scan.pdf").write_bytes(scans(printed(letter)))
     spread, local = Home(tmp_path / "spread"), Home(tmp_path / "local")
-    caplog.set_level(logging.DEBUG, "drac_pipeline")
+    caplog.set_level(logging.DEBUG)
     outcomes = list(map_documents(spread.store, tasks_of(spread, root), settings(cluster)))
     assert sorted(o.key for o in outcomes) == [*(f"{n}.pdf" for n in range(7)), "scan.pdf"]
     assert [o.failure for o in outcomes] == [None] * 8
     nodes = {m.split(": begun on ")[1] for m in caplog.messages if ": begun on " in m}
     assert len(nodes) == 2
-    told = tuple(f"scan.pdf, markdown (on {node}): " for node in nodes)
-    assert any(m.startswith(told) for m in caplog.messages), "nothing of a worker's log came"
+    said = {(r.document, r.stage) for r in caplog.records if getattr(r, "node", "") in nodes}
+    assert {o.key for o in outcomes} == {key for key, _ in said}
+    assert ("scan.pdf", "markdown") in said
+    list(map_documents(local.store, tasks_of(local, root), DracConfig()))
+    assert made(spread) == made(local)
+
+
+def test_pages_of_one_document_are_read_on_both_nodes(tmp_path, cluster):
+    root = tmp_path / "corpus"
+    root.mkdir()
+    (root / "scan.pdf").write_bytes(scans(*[printed(letter)] * 20))
+    spread, local = Home(tmp_path / "spread"), Home(tmp_path / "local")
+    raylets = {n.all_processes["raylet"][0].process.pid for n in cluster.list_all_nodes()}
+    seen: set[int] = set()
+
+    def look(progress: PageProgress) -> None:
+        if progress.stage == "markdown":
+            seen.update(a for pid in _working_on(spread) for a in _ancestors(pid) if a in raylets)
+
+    with listening_to_pages(look):
+        [outcome] = map_documents(spread.store, tasks_of(spread, root), settings(cluster))
+    assert outcome.failure is None
+    assert seen == raylets
     list(map_documents(local.store, tasks_of(local, root), DracConfig()))
     assert made(spread) == made(local)
 

@@ -97,7 +97,8 @@ def _convert(
     pages: list[PageText] = []
     reports: dict[int, PageReport] = {}
     lost = find_damage(document, ending(pdf)).lost if document.is_repaired else {}
-    read = map_pages(_reader, (pdf, config, lost), numbers, functools.partial(_read, document, config, lost))
+    own = functools.partial(_read, document, config, lost)
+    read = map_pages(_reader, (pdf, config, lost), numbers, own, anywhere=True)
     for n, (page, state) in zip(numbers, read, strict=True):
         reports[n + 1] = state
         if page is not None:

@@ -134,8 +134,9 @@ def latest_snapshot(repository: Path) -> Snapshot | None:
 
 
 def _copy_instance_and_settings(home: Home, copier: Copier) -> None:
-    """All of the home but the documents and the index: Dagster's files, `drac.toml`, the ledger …"""
-    apart = {home.path / STORE_FOLDER, home.path / INDEX_FOLDER}
+    """All of the home but documents, index and copies of buckets: Dagster's files, settings, ledger …"""
+    copies = home.path / (home.config.store.cache or "cache")  # of what is in buckets
+    apart = {home.path / STORE_FOLDER, home.path / INDEX_FOLDER, copies}
     for entry in sorted(home.path.iterdir()):
         if entry in apart:
             continue

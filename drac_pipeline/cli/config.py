@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import BaseModel
 from rich.markup import escape
 
 from drac_pipeline.cli.console import HomeOption, err, out
@@ -82,7 +84,8 @@ def show(
                 if key in changed:
                     which = getattr(config, name).override.index(changed[key]) + 1
                     mark = f"  # [[{name}.{OVERRIDE}]] number {which}, match = {_toml(changed[key].match)}"
-                out.print(f"{key} = {_toml(value)}{mark}", markup=False, soft_wrap=True)
+                shown = _toml(_without_secrets(section, key, value))
+                out.print(f"{key} = {shown}{mark}", markup=False, soft_wrap=True)
         for one in overrides:
             out.print(f"[[{name}.{OVERRIDE}]]", markup=False)
             for key, value in one.items():
@@ -190,6 +193,16 @@ def _folders(opened: Home, config: DracConfig) -> list[tuple[bool, str]]:
         told = f"{free / 1e9:.1f} GB are free where the home lies, less than one document may have"
         found.append((False, f"{told} (normalize.max_bytes)"))
     return found
+
+
+def _without_secrets(section: BaseModel, key: str, value: object) -> object:
+    """The value, its secret parts as asterisks; pydantic has done that with passwords already."""
+    extra = type(section).model_fields[key].json_schema_extra
+    if value and isinstance(extra, dict) and extra.get("secret"):
+        return "**********"
+    if isinstance(value, str):
+        return re.sub(r"(://)[^/@\s]+@", r"\1**********@", value)
+    return value
 
 
 def _toml(value: object) -> str:

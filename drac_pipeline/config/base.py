@@ -7,10 +7,12 @@ import json
 from collections.abc import Iterable
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.globs import glob_pattern
+
+SECRET: dict[str, JsonValue] = {"secret": True}  # of a field: what its value is is not shown
 
 
 class Settings(BaseModel):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from drac_pipeline.config.base import Settings
+from drac_pipeline.config.base import SECRET, Settings
 from drac_pipeline.errors import ConfigError
 
 
@@ -55,7 +55,12 @@ class RefreshConfig(Settings):
 class AlertsConfig(Settings):
     """Who is told of a failed run, and of a source that looks emptied by accident."""
 
-    webhook: str = Field(default="", description="address that takes a JSON message by POST; empty: none")
+    webhook: str = Field(
+        default="",
+        repr=False,
+        description="address that takes a JSON message by POST; empty: none",
+        json_schema_extra=SECRET,
+    )
     webhook_env: str = Field(
         default="DRAC_ALERT_WEBHOOK",
         description="environment variable with that address, where it holds a secret",

@@ -23,6 +23,7 @@ from dagster import AssetKey, DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from dagster_postgres import PostgresEventLogStorage
 
+from drac_pipeline.cli import main
 from drac_pipeline.defs.launch import open_instance
 from drac_pipeline.defs.postgres_event_log import BatchPostgresEventLogStorage
 from drac_pipeline.defs.register import register
@@ -184,6 +185,36 @@ def test_a_forked_process_has_connections_of_its_own(instance: DagsterInstance) 
     child.join(60)
     assert child.exitcode == 0
     assert (len(storage.get_logs_for_run("r1")), len(storage.get_logs_for_run("child"))) == (21, 20)
+
+
+def test_a_backup_has_the_database_in_it(
+    home: Home, postgres: Postgres, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    (corpus / "two pages.pdf").unlink()
+    assert drac("run", corpus, "--home", home.path) == 0
+    assert drac("backup", tmp_path / "backups", "--home", home.path) == 0
+    counted = "SELECT dagster_event_type, count(*) FROM event_logs GROUP BY 1 ORDER BY 1"
+    before = postgres.query(counted)
+    # into the database that it came from: refused, and nothing is left behind
+    capsys.readouterr()
+    assert drac("restore", tmp_path / "backups", "--home", tmp_path / "new") == 2
+    assert "holds events already" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "new").exists()
+    postgres.query("CREATE DATABASE restored", database="postgres")
+    monkeypatch.setenv("DRAC_PG_DB", "restored")
+    assert drac("restore", tmp_path / "backups", "--home", tmp_path / "new") == 0
+    assert postgres.query(counted, database="restored") == before
+    assert not list((tmp_path / "new").glob("*.pgdump"))
+    capsys.readouterr()
+    assert drac("run", corpus, "--home", tmp_path / "new") == 0
+    assert "2 unchanged" in capsys.readouterr().out
+    assert postgres.query(counted, database="restored") == before
+
+
+def drac(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as end:
+        main([str(a) for a in arguments])
+    return int(end.value.code or 0)
 
 
 def test_a_backfill_outlives_its_daemon(home: Home, postgres: Postgres, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def stages(context: AssetExecutionContext, config: Work) -> Iterator[Any]:
         record_planned(context.instance, context.run, "stages", [(PAGES, key) for key in keys])
     elif config.way == "together":
         for start in range(0, len(events), TOGETHER):
-            yield from write_together(context, events[start : start + TOGETHER])
+            write_together(context, events[start : start + TOGETHER])
     else:
         yield from events
 

@@ -1,10 +1,10 @@
 """Dagster's SQLite event log without the costs that make it slow.
 
 The stock class opens, checks, checkpoints, syncs and closes the database for every single event.
-``FastSqliteEventLogStorage`` writes the same files with the same schema, so either class can open
-what the other wrote, but keeps connections, writes a batch in one transaction a database, and does
-not wait for the disk at each commit: **a power loss or a crash of the operating system can cost the
-last commits** (never the integrity of a file; a killed process loses nothing that was committed).
+``FastSqliteEventLogStorage`` writes the same files with the same schema and an index more, so either
+class can open what the other wrote, but keeps connections, writes a batch in one transaction a database,
+and does not wait for the disk at each commit: **a power loss or a crash of the operating system can cost
+the last commits** (never the integrity of a file; a killed process loses nothing that was committed).
 
 ``dagster.yaml``, in the folder that ``DAGSTER_HOME`` names or where ``dagster dev`` is started::
 
@@ -42,6 +42,7 @@ from sqlalchemy.engine import Connection, Engine
 from watchdog.events import FileSystemEvent
 from watchdog.observers import Observer
 
+from drac_pipeline.defs.event_log_checks import CHECKS_INDEX
 from drac_pipeline.defs.event_log_index import (
     DEFAULT_EVENT_BATCH_SIZE,
     EVENT_BATCH_ENV,
@@ -58,6 +59,7 @@ WATCH_SETTLE_SECONDS = 0.05
 
 _IN_HOME = Path("history", "runs")
 _INSERT_EVENT = SqlEventLogStorageTable.insert()
+_INSERT_INDEXED = _INSERT_EVENT.returning(SqlEventLogStorageTable.c.id, sort_by_parameter_order=True)
 
 
 class FastSqliteEventLogStorage(BatchIndex, SqliteEventLogStorage):
@@ -156,6 +158,9 @@ class FastSqliteEventLogStorage(BatchIndex, SqliteEventLogStorage):
         if not initialized:
             self._initdb(engine)
             engine.dispose()  # its connections are older than the switch to WAL
+        if shard == INDEX_SHARD_NAME:
+            with engine.begin() as conn:
+                conn.execute(db.text(CHECKS_INDEX))
         return engine
 
     @contextmanager
@@ -225,10 +230,8 @@ class FastSqliteEventLogStorage(BatchIndex, SqliteEventLogStorage):
                 conn.execute(_INSERT_EVENT, by_run[run_id])
             if indexed:
                 conn = transactions.enter_context(self.index_connection())
-                stored = [
-                    (event, int((conn.execute(_INSERT_EVENT, row).inserted_primary_key or (0,))[0]))
-                    for event, row in indexed
-                ]
+                ids = [int(row[0]) for row in conn.execute(_INSERT_INDEXED, [row for _, row in indexed])]
+                stored = [(event, id_, row["event"]) for (event, row), id_ in zip(indexed, ids, strict=True)]
                 self._store_in_index(conn, stored)
 
     # ---- watching and closing

@@ -14,11 +14,11 @@ from dagster._core.storage.event_log.schema import AssetKeyTable
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from sqlalchemy.engine import Connection
 
+from drac_pipeline.defs.event_log_checks import Stored, store_check_events
+
 EVENT_BATCH_ENV = "DAGSTER_EVENT_BATCH_SIZE"
 DEFAULT_EVENT_BATCH_SIZE = 500
 INDEXED_EVENTS = ASSET_EVENTS | ASSET_CHECK_EVENTS | set(EVENT_TYPE_TO_PIPELINE_RUN_STATUS)
-
-Stored = tuple[EventLogEntry, int]  # an event and its storage id
 
 
 class BatchIndex(SqlEventLogStorage):
@@ -43,14 +43,13 @@ class BatchIndex(SqlEventLogStorage):
         with self._in_batch(conn):
             of_assets = [
                 (e, id_)
-                for e, id_ in stored
+                for e, id_, _ in stored
                 if e.dagster_event_type in ASSET_EVENTS and e.get_dagster_event().asset_key
             ]
             self._store_asset_event_tags(conn, [e for e, _ in of_assets], [id_ for _, id_ in of_assets])
             self._store_asset_keys(conn, of_assets)
-            for event, event_id in stored:
-                if event.dagster_event_type in ASSET_CHECK_EVENTS:
-                    self.store_asset_check_event(event, event_id)
+            checks = [s for s in stored if s[0].dagster_event_type in ASSET_CHECK_EVENTS]
+            store_check_events(conn, checks, self.store_asset_check_event)
 
     @contextmanager
     def _in_batch(self, conn: Connection) -> Iterator[None]:
@@ -60,7 +59,7 @@ class BatchIndex(SqlEventLogStorage):
         finally:
             self._batch.connection = None
 
-    def _store_asset_keys(self, conn: Connection, stored: Sequence[Stored]) -> None:
+    def _store_asset_keys(self, conn: Connection, stored: Sequence[tuple[EventLogEntry, int]]) -> None:
         """Bring the row of each asset to what storing the events one after another would leave."""
         has_columns = self._has_asset_key_index_cols_on_connection(conn)
         last: dict[tuple[str, object], int] = {}

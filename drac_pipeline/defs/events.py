@@ -58,9 +58,7 @@ def source_version(manifest: Manifest) -> str:
     return manifest.source.fingerprint[:32]
 
 
-def write_outcomes(
-    context: AssetExecutionContext, home: Home, outcomes: list[DocumentOutcome]
-) -> Iterator[object]:
+def write_outcomes(context: AssetExecutionContext, home: Home, outcomes: list[DocumentOutcome]) -> None:
     """Store the events of these documents stage by stage: one write a stage, since the
     events of a stage name the stored ids of its parents' events."""
     instance = context.instance
@@ -82,8 +80,8 @@ def write_outcomes(
                 events.append(_materialization(home, key, stage, outcome, version, pointers))
             assert outcome.record is not None
             events.extend(_evaluations(key, stage.name, outcome.record))
-        yield from write_together(context, events)
-    yield from write_together(context, [failure_observation(o) for o in outcomes if o.failure])
+        write_together(context, events)
+    write_together(context, [failure_observation(o) for o in outcomes if o.failure])
 
 
 def failure_observation(outcome: DocumentOutcome) -> AssetObservation:

@@ -5,6 +5,7 @@ instance: a new minor version shows here first.
 """
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import sqlalchemy as db
@@ -27,9 +28,7 @@ from dagster._core.definitions.data_version import CODE_VERSION_TAG, DATA_VERSIO
 from dagster._core.events import (
     AssetMaterializationPlannedData,
     AssetObservationData,
-    DagsterEventBatchMetadata,
     StepMaterializationData,
-    generate_event_batch_id,
 )
 from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
 from dagster._core.storage.event_log.schema import (
@@ -198,30 +197,62 @@ def forget_partitions(
 def write_together(
     context: AssetExecutionContext | OpExecutionContext,
     events: Sequence[AssetMaterialization | AssetObservation | AssetCheckEvaluation],
-) -> Iterator[DagsterEvent]:
-    """Store the events of a step in one write, then yield what an op has to yield for them.
+) -> None:
+    """Store the events of a step in one write; there is nothing to yield for them.
 
-    Use ``yield from write_together(context, [...])`` in place of yielding the events, which Dagster
-    stores one by one. Batches form when ``DAGSTER_EVENT_BATCH_SIZE`` is set, as the event log storage of
-    this project sees to. A failed blocking check does not fail the step: the op decides.
+    An event that is yielded is stored by itself, goes through the loggers of the run and stays in memory
+    until the run ends: too much for a step with events of thousands of documents. A failed blocking check
+    does not fail the step: the op decides.
 
     Raises:
         TypeError: If an event is none of the three kinds; nothing is stored then.
     """
     kinds = [_event_type(event) for event in events]
     step = context.get_step_execution_context()
-    batch_id, written = generate_event_batch_id(), []
-    for position, (event, kind) in enumerate(zip(events, kinds, strict=True)):
-        batch = DagsterEventBatchMetadata(batch_id, is_end=position == len(events) - 1)
-        if isinstance(event, AssetMaterialization):
-            written.append(DagsterEvent.asset_materialization(step, event, batch))
-        elif isinstance(event, AssetObservation):
-            written.append(DagsterEvent.asset_observation(step, event, batch))
-        else:
+    now = get_current_timestamp()
+    entries = []
+    for event, kind in zip(events, kinds, strict=True):
+        data, message = _content(event)
+        entries.append(
+            EventLogEntry(
+                error_info=None,
+                level=logging.DEBUG,
+                user_message=message,
+                run_id=step.run_id,
+                timestamp=now,
+                step_key=step.step.key,
+                job_name=step.job_name,
+                dagster_event=DagsterEvent(
+                    event_type_value=kind.value,
+                    job_name=step.job_name,
+                    step_handle=step.step.handle,
+                    node_handle=step.step.node_handle,
+                    step_kind_value=step.step.kind.value,
+                    logging_tags=step.event_tags,
+                    event_specific_data=data,
+                    message=message,
+                    pid=os.getpid(),
+                ),
+            )
+        )
+    for start in range(0, len(entries), EVENTS_PER_WRITE):
+        context.instance.event_log_storage.store_event_batch(entries[start : start + EVENTS_PER_WRITE])
+
+
+def _content(
+    event: AssetMaterialization | AssetObservation | AssetCheckEvaluation,
+) -> tuple[StepMaterializationData | AssetObservationData | AssetCheckEvaluation, str]:
+    match event:
+        case AssetMaterialization():
+            return StepMaterializationData(event), event.description or "Materialized value."
+        case AssetObservation():
+            return AssetObservationData(event), event.description or "ASSET_OBSERVATION"
+        case AssetCheckEvaluation():
             outcome = "passed" if event.passed else "did not pass"
-            message = f"Asset check '{event.check_name}' on '{event.asset_key.to_user_string()}' {outcome}."
-            written.append(DagsterEvent.from_step(kind, step, event, message, batch))
-    yield from written
+            return (
+                event,
+                f"Asset check '{event.check_name}' on '{event.asset_key.to_user_string()}' {outcome}.",
+            )
 
 
 def _event_data(

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagster import DagsterInstance, RunConfig
+from dagster import DagsterEventType, DagsterInstance, RunConfig
 from dagster._core.code_pointer import ModuleCodePointer
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.errors import DagsterExecutionInterruptedError
-from dagster._core.execution.api import create_execution_plan, execute_run
+from dagster._core.execution.api import create_execution_plan, execute_run_iterator
 from dagster._core.origin import DEFAULT_DAGSTER_ENTRY_POINT, JobPythonOrigin, RepositoryPythonOrigin
 from dagster._core.remote_origin import (
     ManagedGrpcPythonEnvCodeLocationOrigin,
@@ -99,16 +99,22 @@ def execute_documents(
         remote_job_origin=_remote_origin(job_name),
         job_code_origin=_code_origin(job_name),
     )
-    result = execute_run(recipe, run, instance, raise_on_error=False)
-    # Dagster turns an interrupt into a failure of the step
-    failures = [e.step_failure_data for e in result.all_events if e.is_step_failure]
-    for told in (f.user_failure_data for f in failures):
-        if told and NO_CLUSTER in told.metadata:
-            raise ClusterError(told.description)
-    errors = [f.error for f in failures]
-    if any(e is not None and e.cls_name == DagsterExecutionInterruptedError.__name__ for e in errors):
+    success = interrupted = False
+    cluster = ""
+    for event in execute_run_iterator(recipe, run, instance):
+        success = success or event.event_type == DagsterEventType.RUN_SUCCESS
+        if not event.is_step_failure:
+            continue
+        failure = event.step_failure_data
+        if failure.user_failure_data and NO_CLUSTER in failure.user_failure_data.metadata:
+            cluster = failure.user_failure_data.description or NO_CLUSTER
+        if failure.error is not None and failure.error.cls_name == DagsterExecutionInterruptedError.__name__:
+            interrupted = True  # Dagster turns an interrupt into a failure of the step
+    if cluster:
+        raise ClusterError(cluster)
+    if interrupted:
         raise KeyboardInterrupt
-    return Launched(run.run_id, result.success)
+    return Launched(run.run_id, success)
 
 
 def _remote_origin(job_name: str) -> RemoteJobOrigin:

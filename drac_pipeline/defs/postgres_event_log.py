@@ -146,7 +146,9 @@ class BatchPostgresEventLogStorage(BatchIndex, PostgresEventLogStorage):
             conn.execute(db.select(db.func.pg_advisory_xact_lock(_WRITERS_TURN)))
             rows = [self._event_to_row(e) for e in wanted]
             ids = [int(row[0]) for row in conn.execute(_INSERT_INDEXED, rows)]
-            stored = [(e, id_) for e, id_ in zip(wanted, ids, strict=True) if is_indexed(e)]
+            stored = [
+                (e, id_, row["event"]) for e, id_, row in zip(wanted, ids, rows, strict=True) if is_indexed(e)
+            ]
             self._store_in_index(conn, stored)
 
     def _store_asset_key(self, conn: Connection, key: str, changes: Mapping[str, Any]) -> None:

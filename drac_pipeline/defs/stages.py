@@ -9,7 +9,7 @@ names the failed ones, so that exactly their failed and later stages show as fai
 import logging
 import time
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dagster import (
     AssetCheckKey,
@@ -156,14 +156,15 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
     def stage_assets(
         context: AssetExecutionContext, config: DocumentsConfig, home: HomeResource
     ) -> Iterator[object]:
+        yield from ()  # to Dagster nothing is an output: `write_together` stores the events
         opened = home.open()
         with logging_to_run(context, opened.config.logs):
-            yield from _process(context, config, opened)
+            _process(context, config, opened)
 
     return stage_assets
 
 
-def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Home) -> Iterator[object]:
+def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Home) -> None:
     """The body of the asset."""
     context.instance.add_run_tags(context.run_id, process_tags(context.run_id))
     selected = [s.name for s in STAGES if asset_key(s.name) in context.selected_asset_keys]
@@ -178,17 +179,17 @@ def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Ho
         if AssetCheckKey(asset_key(EMBEDDINGS), INDEXED) in wanted:
             state = index_state(opened)
             told += [indexed_evaluation(state, k) for k in keys]
-        yield from write_together(context, told)
+        write_together(context, told)
         return
     if ranged:
-        refresh = yield from _look_at_partitions(context, opened, stages, whole)
+        refresh = _look_at_partitions(context, opened, stages, whole)
     else:
         refresh = _refresh(context, opened, config, stages)
     failed = refresh.failed
     for outcome in failed:
         report(outcome)
         _tell_failure(context, outcome)
-    yield from write_together(context, [failure_observation(o) for o in failed])
+    write_together(context, [failure_observation(o) for o in failed])
     for source, why in refresh.unreachable.items():
         tell(context, logging.ERROR, f"source {source}: {why}")
     for why in refresh.refused:
@@ -212,14 +213,14 @@ def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Ho
                 if any(s.stage == EMBEDDINGS and s.failure is None for s in outcome.stages):
                     embedded.add(outcome.key)
                 if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
-                    yield from write_outcomes(context, opened, buffer)
+                    write_outcomes(context, opened, buffer)
                     buffer, flushed = [], time.monotonic()
         except ClusterError as e:  # what was done until then is kept and told
             cluster = e
-    yield from write_outcomes(context, opened, buffer)
+    write_outcomes(context, opened, buffer)
     if cluster:
         raise Failure(str(cluster), metadata={NO_CLUSTER: str(cluster)}, allow_retries=False) from cluster
-    yield from index_after_run(context, opened, embedded)
+    index_after_run(context, opened, embedded)
     report_overview(context.instance, opened, len(refresh.tasks))
     if failed or refresh.unreachable or refresh.refused:
         raise _failure(failed, refresh.unreachable, refresh.refused)
@@ -227,7 +228,7 @@ def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Ho
 
 def _look_at_partitions(
     context: AssetExecutionContext, home: Home, stages: list[str], whole: bool
-) -> Generator[object, None, Refresh]:
+) -> Refresh:
     """What there is to do for the run's partitions. Their files are fingerprinted again where the run
     begins at the source or at the stage after it: a repaired file has changed."""
     keys = list(context.partition_keys)
@@ -240,7 +241,7 @@ def _look_at_partitions(
             except DocumentError as e:
                 refresh.failed.append(source_failure(home.store, key, e))
         if whole:
-            yield from write_together(context, [source_materialization(m) for m in good])
+            write_together(context, [source_materialization(m) for m in good])
         else:
             register(context.instance, good)
         keys = [m.document_key for m in good]

@@ -5,7 +5,7 @@ asset after theirs would be skipped then. The asset is there to be seen, checked
 """
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from dagster import (
     AssetCheckEvaluation,
@@ -71,15 +71,13 @@ def vector_index(context: AssetExecutionContext, home: HomeResource) -> Material
     )
 
 
-def index_after_run(
-    context: AssetExecutionContext, home: Home, embedded: Collection[str]
-) -> Iterator[object]:
+def index_after_run(context: AssetExecutionContext, home: Home, embedded: Collection[str]) -> None:
     """Bring the index in step in the run of another asset; a failure is told by the checks, and logged.
     `embedded` are the documents whose vectors the run made or found good."""
     try:
         done = sync_index(home)
         told = [indexed_evaluation(done.state, k) for k in sorted({*done.keys, *embedded})]
-        yield from write_together(context, [*_events(home, done), *told])
+        write_together(context, [*_events(home, done), *told])
     except Exception as e:  # nothing that is wrong with the index may take a run's documents with it
         context.log.error(f"the index could not be brought in step: {type(e).__name__}: {e}")
         verdict = AssetCheckEvaluation(
@@ -89,7 +87,7 @@ def index_after_run(
             metadata={"error": f"{type(e).__name__}: {e}"},
         )
         lost = [_indexed(k, f"{type(e).__name__}: {e}") for k in sorted(embedded)]
-        yield from write_together(context, [verdict, *lost])
+        write_together(context, [verdict, *lost])
 
 
 def index_without_run(instance: DagsterInstance, home: Home) -> Synced | None:

@@ -110,8 +110,9 @@ class Bench:
     def emitted(self, result: ExecuteInProcessResult) -> dict[str, list[str]]:
         """Per document the assets that a run materialized."""
         out: dict[str, list[str]] = {}
-        for event in result.all_events:
-            if event.is_step_materialization and event.partition and event.asset_key:
+        stored = self.instance.all_logs(result.run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
+        for event in (entry.get_dagster_event() for entry in stored):
+            if event.partition and event.asset_key:
                 out.setdefault(event.partition, []).append(event.asset_key.path[-1])
         return {key: [n for n in ASSETS if n in names] for key, names in out.items()}
 

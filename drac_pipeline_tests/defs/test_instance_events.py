@@ -15,6 +15,7 @@ from dagster import (
     AssetObservation,
     AssetSpec,
     Config,
+    DagsterEventType,
     DagsterInstance,
     DagsterRun,
     DagsterRunStatus,
@@ -216,8 +217,9 @@ def test_no_partitions_ask_for_nothing(instance: DagsterInstance) -> None:
     can_subset=True,
 )
 def together(context: AssetExecutionContext, config: Documents) -> Iterator[Any]:
+    yield from ()
     for key in config.keys:
-        yield from write_together(
+        write_together(
             context,
             [
                 AssetMaterialization(PAGES, partition=key),
@@ -239,7 +241,9 @@ def test_written_together(instance: DagsterInstance, monkeypatch: pytest.MonkeyP
     result = materialize([together], instance=instance, run_config=config)
     assert result.success  # a failed blocking check is the op's affair
     assert sizes.count(2) == 4  # three documents, and what the run plans: an asset and its check
-    assert [e.partition for e in result.get_asset_materialization_events()] == KEYS
+    stored = instance.all_logs(result.run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
+    assert [e.get_dagster_event().partition for e in stored] == KEYS
+    assert {e.step_key for e in stored} == {"together"}
     assert statuses(instance, PAGES) == dict.fromkeys(KEYS, STATUS.MATERIALIZED)
     history = instance.event_log_storage.get_asset_check_execution_history(COMPLETE, limit=10)
     assert {r.partition: r.status.value for r in history if r.partition} == {
@@ -249,14 +253,39 @@ def test_written_together(instance: DagsterInstance, monkeypatch: pytest.MonkeyP
     }
 
 
+@multi_asset(
+    specs=[AssetSpec("pages", partitions_def=DOCUMENTS, skippable=True)],
+    check_specs=[AssetCheckSpec("complete", asset="pages", partitions_def=DOCUMENTS)],
+    can_subset=True,
+)
+def again(context: AssetExecutionContext) -> Iterator[Any]:
+    yield from ()
+    for verdicts in ({"a.pdf": [False]}, {"a.pdf": [True], "b.pdf": [False], "c.pdf": [False, True]}):
+        told = [(key, passed) for key, several in verdicts.items() for passed in several]
+        write_together(
+            context,
+            [
+                AssetCheckEvaluation(asset_key=PAGES, check_name="complete", passed=p, partition=k)
+                for k, p in told
+            ],
+        )
+
+
+def test_of_verdicts_of_a_run_the_last_one_stays(instance: DagsterInstance) -> None:
+    assert materialize([again], instance=instance).success
+    history = instance.event_log_storage.get_asset_check_execution_history(COMPLETE, limit=10)
+    found = [(r.partition, r.status.value) for r in history if r.partition]
+    assert sorted(found) == [("a.pdf", "SUCCEEDED"), ("b.pdf", "FAILED"), ("c.pdf", "SUCCEEDED")]
+
+
 @multi_asset(specs=[AssetSpec("pages", skippable=True)])
 def wrong(context: AssetExecutionContext) -> Iterator[Any]:
+    yield from ()
     events: Any = [AssetMaterialization(PAGES), "nothing of the kind"]
-    yield from write_together(context, events)
+    write_together(context, events)
 
 
-def test_wrong_event_stores_nothing(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(EVENT_BATCH_ENV)  # else the first event would only wait for the rest of its batch
+def test_wrong_event_stores_nothing(instance: DagsterInstance) -> None:
     with pytest.raises(TypeError, match="a str"):
         materialize([wrong], instance=instance)
     assert instance.get_latest_materialization_event(PAGES) is None

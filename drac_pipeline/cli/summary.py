@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,16 +20,22 @@ MOST_WARNED = 20
 
 @dataclass
 class Summary:
-    """What a run did: the outcomes as they came, and what the look at the source had found."""
+    """What a run did: the outcomes as they came, without the records of what was made, the warnings of
+    what was, and what the look at the source had found."""
 
     found: WorkList | None = None
     outcomes: dict[str, DocumentOutcome] = field(default_factory=dict)
+    warnings: dict[str, list[str]] = field(default_factory=dict)
     run_id: str = ""
     crashed: bool = False
 
     def add(self, outcome: DocumentOutcome) -> None:
         """Take in the outcome of a document."""
-        self.outcomes[outcome.key] = outcome
+        lines = [w for s in outcome.stages if s.status == "made" and s.record for w in s.record.warnings]
+        if lines:
+            self.warnings[outcome.key] = lines
+        stages = [replace(s, record=None) for s in outcome.stages]
+        self.outcomes[outcome.key] = replace(outcome, stages=stages)
 
     @property
     def failures(self) -> dict[str, tuple[str, str]]:
@@ -49,7 +55,7 @@ def print_summary(
 ) -> None:
     """Documents, pages, elements, chunks, seconds; failures with their reason; where things lie.
     Without `everything` the table of documents ends after MOST_ROWS."""
-    done = {k: home.store.manifest(k) for k in summary.outcomes}
+    done = {k: _figures(home.store.manifest(k)) for k in summary.outcomes}
     if done:
         console.print(_documents_table(summary, done, None if everything else MOST_ROWS))
     failures = summary.failures
@@ -61,20 +67,16 @@ def print_summary(
         for key, (stage, reason) in sorted(failures.items()):
             table.add_row(escape(key), stage, escape(reason))
         console.print(table)
-    unwhole = {
-        k: c
-        for k, m in sorted(done.items())
-        if m and not summary.outcomes[k].failure and (c := condition(m))[0]
-    }
+    unwhole = {k: f for k, f in sorted(done.items()) if f.state and not summary.outcomes[k].failure}
     for state, why in (("partial", "pages could not be read"), ("blank", "no text, nothing to index")):
-        keys = [k for k, c in unwhole.items() if c[0] == state]
+        keys = [k for k, f in unwhole.items() if f.state == state]
         if keys:
             console.print(f"[yellow]{len(keys)} {state}[/] ({why}):")
             for key in keys[:MOST_WARNED]:
-                console.print(f"  {escape(key)}" + (f": {unwhole[key][1]}" if state == "partial" else ""))
+                console.print(f"  {escape(key)}" + (f": {unwhole[key].why}" if state == "partial" else ""))
             if len(keys) > MOST_WARNED:
                 console.print(f"  … and {len(keys) - MOST_WARNED} more: `drac status` lists them")
-    if warned := _warnings(summary):
+    if warned := sorted(summary.warnings.items()):
         console.print(f"[yellow]{len(warned)} with warnings[/] (all of them in the Dagster UI):")
         for key, lines in warned[:MOST_WARNED]:
             more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
@@ -100,31 +102,38 @@ def print_summary(
     )
 
 
-def _warnings(summary: Summary) -> list[tuple[str, list[str]]]:
-    """Documents whose stages just made had something to say."""
-    found = []
-    for key, outcome in sorted(summary.outcomes.items()):
-        lines = [w for s in outcome.stages if s.status == "made" and s.record for w in s.record.warnings]
-        if lines:
-            found.append((key, lines))
-    return found
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """What the table says of a document: counts, and `partial` or `blank` with what that means."""
+
+    pages: int = 0
+    elements: int = 0
+    chunks: int = 0
+    state: str = ""
+    why: str = ""
 
 
-def _documents_table(summary: Summary, manifests: dict[str, Manifest | None], most: int | None) -> Table:
-    table = Table(title=f"{len(manifests)} documents", title_justify="left")
+def _figures(manifest: Manifest | None) -> _Figures:
+    if manifest is None:
+        return _Figures()
+    counts = [_count(manifest, *name) for name in _COUNTED]
+    return _Figures(*counts, *condition(manifest))
+
+
+_COUNTED = (("normalized_pdf", "pages"), ("elements", "elements"), ("chunks", "chunks"))
+
+
+def _documents_table(summary: Summary, done: dict[str, _Figures], most: int | None) -> Table:
+    table = Table(title=f"{len(done)} documents", title_justify="left")
     table.add_column("document", overflow="fold")
     for name in ("pages", "elements", "chunks", "seconds"):
         table.add_column(name, justify="right")
     table.add_column("stages run", overflow="fold")
     totals = [0, 0, 0, 0.0]
-    keys = sorted(manifests)
+    keys = sorted(done)
     for i, key in enumerate(keys):
-        outcome, manifest = summary.outcomes[key], manifests[key]
-        figures = [
-            _count(manifest, "normalized_pdf", "pages"),
-            _count(manifest, "elements", "elements"),
-            _count(manifest, "chunks", "chunks"),
-        ]
+        outcome, found = summary.outcomes[key], done[key]
+        figures = [found.pages, found.elements, found.chunks]
         totals = [t + f for t, f in zip(totals, [*figures, outcome.seconds], strict=True)]
         made = [s.stage for s in outcome.stages if s.status == "made"]
         state = (
@@ -132,10 +141,8 @@ def _documents_table(summary: Summary, manifests: dict[str, Manifest | None], mo
         )
         if len(made) > 5 and not outcome.failure:
             state = "all"
-        if (shown := condition(manifest)[0] if manifest and not outcome.failure else "") == "partial":
-            state = f"[yellow]partial[/] ({state})"
-        elif shown == "blank":
-            state = f"[yellow]blank[/] ({state})"
+        if found.state and not outcome.failure:
+            state = f"[yellow]{found.state}[/] ({state})"
         if most is None or i < most:
             table.add_row(escape(key), *map(str, figures), f"{outcome.seconds:.1f}", state)
     if most is not None and len(keys) > most:
@@ -145,6 +152,6 @@ def _documents_table(summary: Summary, manifests: dict[str, Manifest | None], mo
     return table
 
 
-def _count(manifest: Manifest | None, stage: str, name: str) -> int:
-    record = manifest.stages.get(stage) if manifest else None
+def _count(manifest: Manifest, stage: str, name: str) -> int:
+    record = manifest.stages.get(stage)
     return int(record.counts.get(name, 0)) if record else 0

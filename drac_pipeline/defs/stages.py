@@ -45,7 +45,7 @@ from drac_pipeline.defs.register import Refresh, documents_to_refresh, register
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.run_log import logging_to_run, tell
 from drac_pipeline.defs.run_process import process_tags
-from drac_pipeline.defs.vector_index import INDEXED, index_after_run, indexed_evaluation
+from drac_pipeline.defs.vector_index import INDEXED, index_after_run, indexed_evaluations
 from drac_pipeline.defs.versions import defined_versions
 from drac_pipeline.errors import ClusterError, DocumentError, DracError
 from drac_pipeline.index.sync import STAGE as EMBEDDINGS
@@ -177,8 +177,7 @@ def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Ho
         wanted = context.selected_asset_check_keys
         told = recorded_checks(opened.store, keys, wanted)
         if AssetCheckKey(asset_key(EMBEDDINGS), INDEXED) in wanted:
-            state = index_state(opened)
-            told += [indexed_evaluation(state, k) for k in keys]
+            told += indexed_evaluations(index_state(opened), keys)
         write_together(context, told)
         return
     if ranged:

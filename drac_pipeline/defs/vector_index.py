@@ -5,7 +5,7 @@ asset after theirs would be skipped then. The asset is there to be seen, checked
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from dagster import (
     AssetCheckEvaluation,
@@ -61,7 +61,7 @@ def vector_index(context: AssetExecutionContext, home: HomeResource) -> Material
         done = sync_index(opened)
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
-    report_runless(context.instance, [indexed_evaluation(done.state, k) for k in done.keys])
+    report_runless(context.instance, indexed_evaluations(done.state, done.keys))
     verdict = _evaluation(done.state)
     return MaterializeResult(
         metadata=_metadata(opened, done),
@@ -76,7 +76,7 @@ def index_after_run(context: AssetExecutionContext, home: Home, embedded: Collec
     `embedded` are the documents whose vectors the run made or found good."""
     try:
         done = sync_index(home)
-        told = [indexed_evaluation(done.state, k) for k in sorted({*done.keys, *embedded})]
+        told = indexed_evaluations(done.state, {*done.keys, *embedded})
         write_together(context, [*_events(home, done), *told])
     except Exception as e:  # nothing that is wrong with the index may take a run's documents with it
         context.log.error(f"the index could not be brought in step: {type(e).__name__}: {e}")
@@ -100,16 +100,16 @@ def index_without_run(instance: DagsterInstance, home: Home) -> Synced | None:
     except Exception as e:
         log.error("the index could not be brought in step: %s: %s", type(e).__name__, e)
         return None
-    verdicts = [_evaluation(done.state), *(indexed_evaluation(done.state, k) for k in done.keys)]
+    verdicts = [_evaluation(done.state), *indexed_evaluations(done.state, done.keys)]
     report_runless(instance, [_materialization(home, done), *verdicts])
     return done
 
 
-def indexed_evaluation(state: IndexState, key: str) -> AssetCheckEvaluation:
-    """Whether the index holds the chunks of the document of this key as they are now."""
-    if key in state.behind:
-        return _indexed(key, "its rows are missing or of other chunks")
-    return _indexed(key, "it has no vectors of its chunks yet" if key in state.waiting else "")
+def indexed_evaluations(state: IndexState, keys: Iterable[str]) -> list[AssetCheckEvaluation]:
+    """Whether the index holds the chunks of the documents of these keys as they are now."""
+    why = dict.fromkeys(state.waiting, "it has no vectors of its chunks yet")
+    why.update(dict.fromkeys(state.behind, "its rows are missing or of other chunks"))
+    return [_indexed(k, why.get(k, "")) for k in sorted(keys)]
 
 
 def _indexed(key: str, why: str) -> AssetCheckEvaluation:

@@ -184,6 +184,8 @@ class Workers:
             done, _ = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
                 number, task = running.pop(future)
+                self._watch.forget(number)
+                told.pop(number, None)
                 try:
                     outcome = future.result()
                 except BrokenProcessPool:

@@ -93,6 +93,11 @@ class Watch:
                 killed[task] = why
         return killed
 
+    def forget(self, task: int) -> None:
+        """The task has ended: with the notes of thousands of tasks a look would take longer and longer."""
+        for name in (str(task), f"{task}.pages"):
+            (self.folder / name).unlink(missing_ok=True)
+
     def pages(self, task: int) -> tuple[str, int, int] | None:
         """The stage a task is in, its pages done and all its pages, if it says so."""
         try:

@@ -1,10 +1,10 @@
 """Dagster's SQLite event log without the costs that make it slow.
 
 The stock class opens, checks, checkpoints, syncs and closes the database for every single event.
-``FastSqliteEventLogStorage`` writes the same files with the same schema and an index more, so either
-class can open what the other wrote, but keeps connections, writes a batch in one transaction a database,
-and does not wait for the disk at each commit: **a power loss or a crash of the operating system can cost
-the last commits** (never the integrity of a file; a killed process loses nothing that was committed).
+``FastSqliteEventLogStorage`` writes the same files with the same schema, so either class can open
+what the other wrote, but keeps connections, writes a batch in one transaction a database, and does
+not wait for the disk at each commit: **a power loss or a crash of the operating system can cost the
+last commits** (never the integrity of a file; a killed process loses nothing that was committed).
 
 ``dagster.yaml``, in the folder that ``DAGSTER_HOME`` names or where ``dagster dev`` is started::
 
@@ -42,7 +42,6 @@ from sqlalchemy.engine import Connection, Engine
 from watchdog.events import FileSystemEvent
 from watchdog.observers import Observer
 
-from drac_pipeline.defs.event_log_checks import CHECKS_INDEX
 from drac_pipeline.defs.event_log_index import (
     DEFAULT_EVENT_BATCH_SIZE,
     EVENT_BATCH_ENV,
@@ -158,9 +157,6 @@ class FastSqliteEventLogStorage(BatchIndex, SqliteEventLogStorage):
         if not initialized:
             self._initdb(engine)
             engine.dispose()  # its connections are older than the switch to WAL
-        if shard == INDEX_SHARD_NAME:
-            with engine.begin() as conn:
-                conn.execute(db.text(CHECKS_INDEX))
         return engine
 
     @contextmanager

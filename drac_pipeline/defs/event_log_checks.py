@@ -1,7 +1,7 @@
 """The table of check verdicts, written for thousands of partitions.
 
-Dagster writes one verdict after another, and each time looks for the row of a planned one among all rows
-of the check: the more documents a check has been run on, the longer each verdict takes.
+Dagster writes one verdict after another, with a look for the row of a planned one each time, and makes
+its text a second time.
 """
 
 from collections import defaultdict
@@ -16,9 +16,6 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 from sqlalchemy.engine import Connection
 
-# Dagster's own index does not know runs.
-CHECKS_INDEX = """CREATE INDEX IF NOT EXISTS idx_drac_check_of_run
-  ON asset_check_executions (asset_key, check_name, run_id, "partition")"""
 _INSERT = AssetCheckExecutionsTable.insert()
 _STATUS = AssetCheckExecutionRecordStatus
 

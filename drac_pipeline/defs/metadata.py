@@ -32,7 +32,8 @@ def stage_metadata(home: Home, key: str, outcome: StageOutcome) -> Metadata:
     out["seconds"] = MetadataValue.float(record.seconds)
     out["result"] = MetadataValue.text(outcome.status + (f" ({outcome.reason})" if outcome.reason else ""))
     for name, value in record.facts.items():
-        out[name] = _value(value)
+        # a number keeps its name, so that it is plotted over time; the list that it counts has one of its own
+        out[f"which {name}" if name in out else name] = _value(value)
     out["files"] = MetadataValue.path(home.store.place(key, outcome.stage, record.version))
     if home.config.inspect.url:
         out["inspect"] = MetadataValue.url(document_url(home.config.inspect.url, key))

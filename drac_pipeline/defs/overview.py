@@ -1,9 +1,14 @@
 """The corpus at a glance as an asset: figures to plot over time, a report, and a freshness policy."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
 from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckResult,
+    AssetCheckSeverity,
+    AssetCheckSpec,
     AssetKey,
     AssetMaterialization,
     AssetsDefinition,
@@ -29,6 +34,8 @@ from drac_pipeline.store import Home
 
 NAME = "corpus_overview"
 FILE = "overview.html"
+ALL_UP_TO_DATE = "all_up_to_date"
+_GOOD = frozenset({"up to date", "partial", "blank"})
 MOST_DOCUMENTS = 2_000  # summed up at the end of each run; beyond, by the schedule alone
 _MOST_LINES = 50
 
@@ -47,12 +54,27 @@ def make_overview_asset(config: DracConfig) -> AssetsDefinition:
         deps=[asset_key("chunks")],
         group_name="corpus",
         kinds={"html"},
+        check_specs=[
+            AssetCheckSpec(
+                ALL_UP_TO_DATE,
+                asset=NAME,
+                description="No document is stale, incomplete or failed; says how many are, at which stage and"
+                " why. The graph does not show by itself what is stale of assets with partitions.",
+            )
+        ],
         freshness_policy=FreshnessPolicy.time_window(timedelta(hours=config.refresh.fresh_within_hours)),
         description="Documents by format, state, age, cost and fidelity, as a self-contained HTML report in"
         " the home; its numbers are plotted over time. Made after each run, and by `overview_schedule`.",
     )
     def corpus_overview(home: HomeResource) -> MaterializeResult:
-        return MaterializeResult(metadata=write_overview(home.open()))
+        metadata, verdict = write_overview(home.open())
+        result = AssetCheckResult(
+            check_name=ALL_UP_TO_DATE,
+            passed=verdict.passed,
+            severity=verdict.severity,
+            metadata=verdict.metadata,
+        )
+        return MaterializeResult(metadata=metadata, check_results=[result])
 
     return corpus_overview
 
@@ -74,11 +96,14 @@ def make_overview_schedule(config: DracConfig) -> ScheduleDefinition:
 def report_overview(instance: DagsterInstance, home: Home, n_documents: int) -> None:
     """Make the overview at the end of a run, where the corpus is small enough for that."""
     if n_documents <= MOST_DOCUMENTS:
-        report_runless(instance, [AssetMaterialization(AssetKey(NAME), metadata=write_overview(home))])
+        metadata, verdict = write_overview(home)
+        report_runless(instance, [AssetMaterialization(AssetKey(NAME), metadata=metadata)])
+        instance.report_runless_asset_event(verdict)
 
 
-def write_overview(home: Home) -> dict[str, MetadataValue]:
-    """Write the report into the home; gives the metadata of its materialization."""
+def write_overview(home: Home) -> tuple[dict[str, MetadataValue], AssetCheckEvaluation]:
+    """Write the report into the home; gives the metadata of its materialization, and whether every document
+    is up to date."""
     overview = gather_overview(home)
     path = home.path / FILE
     url = home.config.inspect.url
@@ -90,7 +115,27 @@ def write_overview(home: Home) -> dict[str, MetadataValue]:
     out["formats"] = MetadataValue.text(", ".join(f"{n} {f}" for f, n in overview.formats.most_common()))
     out["needs attention"] = MetadataValue.md(_attention(overview) or "nothing")
     out["lowest fidelity"] = MetadataValue.md(_worst(overview.worst(10)) or "all words are there")
-    return out
+    return out, _verdict(overview)
+
+
+def _verdict(overview: Overview) -> AssetCheckEvaluation:
+    """A warning where documents are stale or incomplete, an error where one failed."""
+    off = [d for d in overview.documents if d.state not in _GOOD]
+    alike = Counter(
+        f"failed at {d.why.split(':')[0]}" if d.state == "failed" else f"{d.state}, {d.why}" for d in off
+    )
+    lines = [f"- {n} {text}" for text, n in alike.most_common(_MOST_LINES)]
+    failed = any(d.state == "failed" for d in off)
+    return AssetCheckEvaluation(
+        asset_key=AssetKey(NAME),
+        check_name=ALL_UP_TO_DATE,
+        passed=not off,
+        severity=AssetCheckSeverity.ERROR if failed else AssetCheckSeverity.WARN,
+        metadata={
+            "documents not up to date": MetadataValue.int(len(off)),
+            "why": MetadataValue.md("\n".join(lines) or "all are"),
+        },
+    )
 
 
 def _number(value: float) -> MetadataValue:

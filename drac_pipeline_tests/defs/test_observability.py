@@ -7,18 +7,19 @@ import os
 import threading
 
 import pytest
-from dagster import AssetKey, DagsterEventType, build_run_status_sensor_context, materialize
+from dagster import AssetCheckKey, AssetKey, DagsterEventType, build_run_status_sensor_context, materialize
 from dagster._core.definitions.instigation_logger import InstigationLogger, get_instigation_log_records
 from dagster._core.log_manager import LOG_RECORD_METADATA_ATTR
 
 from drac_pipeline.config import AlertsConfig, DracConfig
 from drac_pipeline.defs.alerts import make_failure_alert
+from drac_pipeline.defs.metadata import stage_metadata
 from drac_pipeline.defs.overview import make_overview_asset, make_overview_schedule
 from drac_pipeline.defs.refresh import refresh_tick
 from drac_pipeline.defs.resources import HomeResource
-from drac_pipeline.pipeline import DocumentOutcome
+from drac_pipeline.pipeline import DocumentOutcome, StageOutcome
 from drac_pipeline.pipeline.progress import listening
-from drac_pipeline.store import Home
+from drac_pipeline.store import Home, StageRecord
 from drac_pipeline_tests.test_alerts import Webhook
 
 
@@ -48,6 +49,41 @@ def test_each_run_ends_with_an_overview(bench) -> None:
     second = overview(bench)
     assert (second["documents"], second["failed"]) == (4, 1)
     assert "bad.pdf: failed, normalized_pdf" in str(second["needs attention"])
+
+
+def test_the_graph_says_how_many_documents_are_stale_and_why(bench) -> None:
+    def verdict() -> tuple[bool, str, str]:
+        key = AssetCheckKey(AssetKey("corpus_overview"), "all_up_to_date")
+        (record,) = bench.instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
+        found = record.event.dagster_event.asset_check_evaluation_data
+        return found.passed, found.severity.value, found.metadata["why"].value
+
+    bench.home.remember_source(bench.corpus)
+    bench.launch()
+    assert verdict() == (True, "WARN", "all are")
+    (bench.home.path / "drac.toml").write_text("[plan]\nmax_blocks = 7\n")
+    config = Home(bench.home.path).config
+    materialize([make_overview_asset(config)], instance=bench.instance, resources={"home": HomeResource()})
+    assert verdict() == (False, "WARN", "- 3 stale, chunk_plan: settings changed")
+    (bench.corpus / "manual.pdf").write_bytes(b"%PDF-1.7 cut")
+    bench.launch()
+    assert verdict() == (False, "ERROR", "- 1 failed at normalized_pdf")
+
+
+def test_a_count_and_the_list_it_counts_are_both_shown(bench) -> None:
+    record = StageRecord(
+        version="1",
+        data_version="1",
+        code_version="1",
+        inputs={},
+        files=[],
+        made_at="",
+        seconds=1.0,
+        counts={"failed_pages": 2},
+        facts={"failed_pages": [3, 7]},
+    )
+    found = stage_metadata(bench.home, "a.pdf", StageOutcome("elements", "made", record))
+    assert (found["failed_pages"].value, found["which failed_pages"].value) == (2, "3, 7")
 
 
 def test_the_overview_is_an_asset_of_its_own(bench) -> None:

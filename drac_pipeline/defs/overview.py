@@ -58,8 +58,8 @@ def make_overview_asset(config: DracConfig) -> AssetsDefinition:
             AssetCheckSpec(
                 ALL_UP_TO_DATE,
                 asset=NAME,
-                description="No document is stale, incomplete or failed; says how many are, at which stage and"
-                " why. The graph does not show by itself what is stale of assets with partitions.",
+                description="No document is stale, incomplete or failed; says how many are, at which stage"
+                " and why. The graph does not show by itself what is stale of assets with partitions.",
             )
         ],
         freshness_policy=FreshnessPolicy.time_window(timedelta(hours=config.refresh.fresh_within_hours)),
@@ -121,9 +121,7 @@ def write_overview(home: Home) -> tuple[dict[str, MetadataValue], AssetCheckEval
 def _verdict(overview: Overview) -> AssetCheckEvaluation:
     """A warning where documents are stale or incomplete, an error where one failed."""
     off = [d for d in overview.documents if d.state not in _GOOD]
-    alike = Counter(
-        f"failed at {d.why.split(':')[0]}" if d.state == "failed" else f"{d.state}, {d.why}" for d in off
-    )
+    alike = Counter(_in_words(d) for d in off)
     lines = [f"- {n} {text}" for text, n in alike.most_common(_MOST_LINES)]
     failed = any(d.state == "failed" for d in off)
     return AssetCheckEvaluation(
@@ -136,6 +134,12 @@ def _verdict(overview: Overview) -> AssetCheckEvaluation:
             "why": MetadataValue.md("\n".join(lines) or "all are"),
         },
     )
+
+
+def _in_words(document: DocumentLine) -> str:
+    if document.state == "failed":
+        return f"failed at {document.why.split(':')[0]}"
+    return f"{document.state}, {document.why}"
 
 
 def _number(value: float) -> MetadataValue:

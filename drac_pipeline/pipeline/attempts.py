@@ -28,6 +28,8 @@ LASTING = frozenset(
         UnsupportedDocument,
     )
 )
+INHERENT = frozenset({CorruptDocument.kind, EmptyDocument.kind, UnsupportedDocument.kind})
+"""Of these, what no other limit, password or program would help."""
 
 
 def next_attempt(refresh: RefreshConfig, at: str, attempts: int) -> datetime | None:

@@ -1,8 +1,8 @@
 """Which failed documents are tried again without being asked, and when.
 
 1. A failure whose cause lies in the document (corrupt, encrypted, unsupported, empty, too large)
-   is tried again when the file, the settings (limits and passwords too), the programs that are
-   installed or the code have changed, and never before.
+   is tried again when the file, the settings or the code have changed, where it can help also limits,
+   passwords or the programs that are installed; and never before.
 2. One whose cause may pass (a timeout, a missing program, a full disk, a service that is down) is
    tried again then too, and besides `refresh.retry_attempts` times: `retry_minutes` after the first
    failure, then after twice as long, and so on.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from drac_pipeline.config import DracConfig
-from drac_pipeline.pipeline.attempts import LASTING, next_attempt
+from drac_pipeline.pipeline.attempts import INHERENT, LASTING, next_attempt
 from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import parent_versions, stale_reason
 from drac_pipeline.pipeline.stages import SOURCE, STAGES, STAGES_BY_NAME, code_version
@@ -63,7 +63,8 @@ def _changed(manifest: Manifest, failure: FailureRecord, config: DracConfig) -> 
             return "the file has" if record.inputs != now else "programs or limits have"
     if failure.code_version and failure.code_version != code_version(stage, config):
         return "settings or code have"
-    if failure.circumstances and failure.circumstances != circumstances(stage.name, config):
+    told = failure.circumstances and failure.kind not in INHERENT
+    if told and failure.circumstances != circumstances(stage.name, config):
         return "programs, limits or passwords have"
     now = parent_versions(stage, manifest, manifest.source.fingerprint)
     if failure.inputs and now and now != failure.inputs:

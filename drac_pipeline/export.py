@@ -17,6 +17,8 @@ from drac_pipeline.model import CHUNK_SCHEMA, as_chunk_table
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE
 from drac_pipeline.store import Manifest, Store
 
+FETCHED_AT_ONCE = 100  # documents whose files are fetched together
+
 
 def export_markdown(store: Store, out: Path) -> int:
     """Write `out/<document key>.md` for each converted document; gives their number.
@@ -24,7 +26,7 @@ def export_markdown(store: Store, out: Path) -> int:
     A key never climbs out of `out`: keys hold no `..` parts and no absolute paths.
     """
     n = 0
-    for manifest in _having(store, "markdown"):
+    for manifest in _having(store, "markdown", MARKDOWN_FILE):
         target = out / f"{manifest.document_key}.md"
         if not target.resolve().is_relative_to(out.resolve()):
             raise ConfigError(f"{manifest.document_key!r} would be written outside {out}")
@@ -45,7 +47,7 @@ def export_chunks(store: Store, out: Path) -> int:
         )
     tables = (
         as_chunk_table(pq.read_table(store.path(m.document_key, "chunks", CHUNKS_FILE, m)))
-        for m in _having(store, "chunks")
+        for m in _having(store, "chunks", CHUNKS_FILE)
     )
     write = _write_parquet if out.suffix == ".parquet" else _write_json_lines
     return write_whole(out, lambda f: write(f, tables))
@@ -66,9 +68,13 @@ def write_whole(out: Path, write: Callable[[IO[bytes]], int]) -> int:
     return n
 
 
-def _having(store: Store, stage: str) -> Iterator[Manifest]:
-    found = [m for m in store.manifests() if stage in m.stages]
-    yield from sorted(found, key=lambda m: m.document_key)
+def _having(store: Store, stage: str, name: str) -> Iterator[Manifest]:
+    """The documents that have an output of `stage`, by key; its file `name` is fetched for some at once."""
+    found = sorted((m for m in store.manifests() if stage in m.stages), key=lambda m: m.document_key)
+    for start in range(0, len(found), FETCHED_AT_ONCE):
+        part = found[start : start + FETCHED_AT_ONCE]
+        store.fetch((m, stage, name) for m in part)
+        yield from part
 
 
 def _write_parquet(f, tables: Iterator[pa.Table]) -> int:

@@ -12,6 +12,7 @@ import typer
 from drac_pipeline import __version__
 from drac_pipeline.cli.backup import backup, restore
 from drac_pipeline.cli.benchmark import benchmark
+from drac_pipeline.cli.clean import clean
 from drac_pipeline.cli.config import config_app
 from drac_pipeline.cli.console import be_verbose, err, start_logs
 from drac_pipeline.cli.costs import costs
@@ -54,6 +55,7 @@ app.command()(costs)
 app.command("demo-model")(demo_model)
 app.command()(backup)
 app.command()(restore)
+app.command()(clean)
 app.add_typer(export_app, name="export")
 app.add_typer(config_app, name="config")
 

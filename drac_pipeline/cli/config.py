@@ -39,9 +39,11 @@ def check(home: HomeOption) -> None:
     out.print(
         f"{path}: right" if path.is_file() else f"{path}: not there, so all defaults hold", markup=False
     )
+    stored = _store(opened)
     problems = [
+        *stored,
         *_sources(opened),
-        *_overrides(opened),
+        *([] if stored else _overrides(opened)),
         *_programs(config),
         *_credentials(config),
         *_folders(opened, config),
@@ -142,6 +144,16 @@ def _overrides(opened: Home) -> list[tuple[bool, str]]:
                 glob = escape(repr(one.match))
                 found.append((False, f"{where}.match: {glob} matches none of the {len(keys)} documents"))
     return found
+
+
+def _store(opened: Home) -> list[tuple[bool, str]]:
+    if not opened.config.store.url:
+        return []
+    try:
+        opened.store.has_documents()
+    except DracError as e:
+        return [(True, f"store.url: {e}")]
+    return []
 
 
 def _programs(config: DracConfig) -> list[tuple[bool, str]]:

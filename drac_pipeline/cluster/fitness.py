@@ -20,7 +20,7 @@ from pathlib import Path
 PACKAGE = "drac_pipeline"
 # what documents go through on their way is not made by these
 _OF_THE_DRIVER = {"dagster", "dagster-webserver", "dagster-aws", "boto3", "openai", "genai-prices", "typer"}
-_OF_THE_DRIVER |= {"rich", "lancedb", "bm25s", "jinja2", "fsspec"}
+_OF_THE_DRIVER |= {"rich", "lancedb", "bm25s", "jinja2"}
 
 
 @dataclass(frozen=True)

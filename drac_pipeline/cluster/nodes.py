@@ -99,8 +99,7 @@ def check_nodes(nodes: Sequence[Node], expected: Expected) -> None:
 def seen_by_nodes(store: Store, tasks: Sequence[Task]) -> Iterator[Expected]:
     """What nodes have to have for these tasks. In a folder a file says that it is the same one, and is
     locked here inside the block."""
-    manifests = [store.manifest(key) for key, _ in tasks[-_LOOKED_AT:]]
-    known = [m for m in manifests if m is not None]
+    known = list(store.manifests_of(key for key, _ in tasks[-_LOOKED_AT:]).values())
     roots = dict.fromkeys(m.source.root for m in known if "://" not in m.source.root)
     probe = pickle.dumps((store, known[0].document_key, known[0].source.fingerprint)) if known else b""
     expected = replace(

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from drac_pipeline.errors import ConfigError
-from drac_pipeline.export import write_whole
+from drac_pipeline.export import FETCHED_AT_ONCE, write_whole
 from drac_pipeline.index.sync import STAGE, current_embedder, is_ready, with_chunks
 from drac_pipeline.model import as_chunk_table
 from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE
@@ -126,7 +126,10 @@ def _documents(home: Home) -> tuple[list[Manifest], list[str], str]:
 
 
 def _chunks(home: Home) -> Iterator[tuple[Manifest, list[dict[str, Any]]]]:
-    for m in with_chunks(home):
+    manifests = with_chunks(home)
+    for i, m in enumerate(manifests):
+        if i % FETCHED_AT_ONCE == 0:
+            home.store.fetch((x, "chunks", CHUNKS_FILE) for x in manifests[i : i + FETCHED_AT_ONCE])
         yield m, pq.read_table(home.store.path(m.document_key, "chunks", CHUNKS_FILE, m)).to_pylist()
 
 

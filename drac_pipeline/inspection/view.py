@@ -111,6 +111,7 @@ def view_document(store: Store, key: str, pages: Collection[int] | None = None) 
     if pages is not None and not wanted:
         raise ConfigError(f"{key}: no such page; it has {len(numbers)}")
     dropped = list(converted.report.dropped) if converted else []
+    store.fetch((manifest, "page_images", images[n][0]) for n in wanted if n in images and images[n][0])
     sizes, missing = made("PDF", lambda: _measure(read("normalized_pdf", PDF_FILE), wanted, judged), ({}, {}))
     out = []
     if any(e.page_start == 0 for e in elements):
@@ -123,7 +124,8 @@ def view_document(store: Store, key: str, pages: Collection[int] | None = None) 
             )
         )
     for n in wanted:
-        image, error = images.get(n, (None, ""))
+        name, error = images.get(n, ("", ""))
+        image = made("page images", lambda name=name: read("page_images", name) if name else None, None)
         width, height = sizes.get(n, (0.0, 0.0))
         out.append(
             PageView(
@@ -146,7 +148,7 @@ def view_document(store: Store, key: str, pages: Collection[int] | None = None) 
         tuple(chunks),
         {t.table_id: t for t in converted.tables} if converted else {},
         len(numbers) - len(wanted),
-        tuple(a for a in absent if a),
+        tuple(a for a in dict.fromkeys(absent) if a),
     )
 
 
@@ -154,12 +156,10 @@ def _fidelity(read) -> FidelityReport:
     return FidelityReport.model_validate_json(read("markdown", FIDELITY_FILE).read_bytes())
 
 
-def _images(read) -> dict[int, tuple[Path | None, str]]:
-    """Page number to its PNG, or why there is none."""
+def _images(read) -> dict[int, tuple[str, str]]:
+    """Page number to the name of its PNG, or to why there is none."""
     listed = json.loads(read("page_images", PAGES_FILE).read_bytes())
-    return {
-        p["page"]: (read("page_images", p["file"]) if p["file"] else None, p["error"] or "") for p in listed
-    }
+    return {p["page"]: (p["file"] or "", p["error"] or "") for p in listed}
 
 
 def _measure(

@@ -53,9 +53,8 @@ class BucketSource:
             self._prefix += "/" if self._prefix else ""
 
     def _single(self, address: BucketAddress) -> ObjectInfo | None:
-        if not address.prefix or address.prefix.endswith("/"):
-            return None
-        if next(self.bucket.list(address.folder, at_most=1), None) is not None:
+        there = next(self.bucket.list(address.folder, at_most=1), None)
+        if there is not None or not address.prefix or address.prefix.endswith("/"):
             return None
         return self.bucket.head(address.prefix)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from drac_pipeline.s3.cache import ArtifactCache
@@ -20,7 +21,7 @@ class Remote:
     copies: Path
     most_bytes: int = 20_000_000_000
 
-    @property
+    @cached_property
     def cache(self) -> ArtifactCache:
         """The copies."""
         return ArtifactCache(self.copies, self.most_bytes)

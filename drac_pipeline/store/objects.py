@@ -47,15 +47,14 @@ Change = Callable[[Manifest], Manifest]
 
 @dataclass
 class _Session:
-    """A document at work: its manifest as last written (`base`, with its ETag), what is to change in it,
-    and the files on their way up. `current` is what it will be."""
+    """A document at work: its manifest as last written (`base`, with its ETag), and what is to change in
+    it, each with the files that have to be up before. `current` is what it will be."""
 
     key: str
     etag: str
     base: Manifest | None
     current: Manifest | None
-    pending: list[Change] = field(default_factory=list)
-    uploads: list[Future[None]] = field(default_factory=list)
+    pending: list[tuple[Change, list[Future[None]]]] = field(default_factory=list)
     timer: threading.Timer | None = None
     failed: StorageError | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -149,7 +148,7 @@ class ObjectStore:
         if (session := self._sessions.get(key)) is not None:
             with session.lock:
                 session.current = change(session.current)
-                session.pending.append(change)
+                session.pending.append((change, []))
                 self._switch(session)
                 assert session.current is not None
                 return session.current
@@ -220,8 +219,9 @@ class ObjectStore:
                 del self._sessions[key]
                 if session.timer:
                     session.timer.cancel()
-                for upload in session.uploads:
-                    upload.cancel()
+                for _, uploads in session.pending:
+                    for upload in uploads:
+                        upload.cancel()
 
     def exclusive(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Be the only one who does what `name` says; waits for whoever does."""
@@ -237,34 +237,40 @@ class ObjectStore:
         return f"{self.prefix}leases/{artifact_dirname(key)}.json"
 
     def _switch(self, session: _Session) -> None:
-        """Wait for the files on their way, and replace the manifest by one that names them."""
+        """Wait for the files on their way, and replace the manifest by one that names them: as far as they
+        could go up, in the order of publishing. Raises for the first that could not."""
         if session.timer:
             session.timer.cancel()
             session.timer = None
+        pending, session.pending = session.pending, []
+        failed, session.failed = session.failed, None
         try:
-            if session.failed:
-                raise session.failed
-            for upload in session.uploads:
-                upload.result()
-            while session.pending:
-                assert session.current is not None
+            ready: list[Change] = []
+            for change, uploads in pending:
                 try:
-                    session.etag = self.catalogue.write(session.key, session.current, session.etag)
+                    for upload in uploads:
+                        upload.result()
+                except StorageError as e:
+                    failed = failed or e
+                    break
+                ready.append(change)
+            while ready:
+                new = session.base
+                for change in ready:
+                    new = change(new)  # pyright: ignore[reportArgumentType]
+                assert new is not None
+                try:
+                    session.etag = self.catalogue.write(session.key, new, session.etag)
                 except Conflict:  # somebody else changed it: on top of that, then
                     session.etag, session.base = self.catalogue.read(session.key)
-                    session.current = session.base
-                    for change in session.pending:
-                        session.current = change(session.current)  # pyright: ignore[reportArgumentType]
                     continue
-                replaced, session.base = _replaced(session.base, session.current), session.current
-                session.pending.clear()
+                replaced, session.base = _replaced(session.base, new), new
                 self._delete_outputs(session.key, replaced)
-        except BaseException:
-            session.pending.clear()
-            session.current = session.base  # nothing of it counts
-            raise
+                break
         finally:
-            session.uploads.clear()
+            session.current = session.base
+        if failed:
+            raise failed
 
     def _switch_in_time(self, session: _Session) -> None:
         """What the timer does: the error, if any, is for who works on the document."""
@@ -351,12 +357,10 @@ class ObjectStore:
             if session.failed:
                 raise session.failed
             session.current = switch(session.current)
-            session.pending.append(switch)
             folder = self.cache.take(made, name, stage, record.version)
             target, pool = self._output(key, stage, record.version), self._uploads()
-            session.uploads += [
-                pool.submit(self.bucket.upload, f"{target}{f}", folder / f) for f in record.files
-            ]
+            uploads = [pool.submit(self.bucket.upload, f"{target}{f}", folder / f) for f in record.files]
+            session.pending.append((switch, uploads))
             if session.timer is None:
                 session.timer = threading.Timer(_SWITCH_SECONDS, self._switch_in_time, [session])
                 session.timer.daemon = True
@@ -391,9 +395,9 @@ class ObjectStore:
         try:
             if name not in record.files:
                 raise NotThere(name)
-            found, _ = self.bucket.download(f"{self._output(key, stage, record.version)}{name}", path)
+            found, _ = self.bucket.download(self.object_key(key, stage, record, name), path)
         except NotThere as e:
-            self._is_lost(key, stage, record)
+            self.drop_output(key, stage, record)
             raise ArtifactMissing(
                 f"{key}: {stage}/{name} is gone from the store; run `drac run` again"
             ) from e
@@ -411,7 +415,17 @@ class ObjectStore:
         for _ in self.bucket.in_parallel(get, wanted):
             pass
 
-    def _is_lost(self, key: str, stage: str, record: StageRecord) -> None:
+    def object_key(self, key: str, stage: str, record: StageRecord, name: str) -> str:
+        """The object of the file `name` of an output."""
+        return f"{self._output(key, stage, record.version)}{name}"
+
+    def is_missing(self, key: str, stage: str, record: StageRecord, names: Iterable[str]) -> bool:
+        """Whether one of these files is not there now, and the manifest names it all the same."""
+        gone = any(self.bucket.head(self.object_key(key, stage, record, n)) is None for n in names)
+        manifest = self.catalogue.read(key)[1] if gone else None
+        return manifest is not None and manifest.stages.get(stage) == record
+
+    def drop_output(self, key: str, stage: str, record: StageRecord) -> None:
         """Take the output out of the manifest, if that still names it, so that the next run makes it."""
 
         def without(current: Manifest | None) -> Manifest:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from drac_pipeline.errors import ConfigError, DracError, StorageError
 from drac_pipeline.s3.address import BucketAddress
 from drac_pipeline.s3.bucket import Bucket
 from drac_pipeline.s3.connection import Connection
-from drac_pipeline.store import ArtifactMissing, Manifest, SourceRecord, StageRecord
+from drac_pipeline.store import ArtifactMissing, LocalStore, Manifest, SourceRecord, StageRecord
 from drac_pipeline.store.objects import ObjectStore
+from drac_pipeline.store.sweep import Swept, sweep
 from drac_pipeline_tests.s3.server import Proxy, Request
 
 SOURCE = SourceRecord(root="/corpus", path="/corpus/a.pdf", fingerprint="f" * 64, size=3)
@@ -183,11 +185,22 @@ def test_what_cannot_go_up_leaves_the_old_output_and_says_why(store, tmp_path, p
     assert elsewhere(store, tmp_path / "later").path(KEY, "markdown", "out.txt").read_text() == "new"
 
 
+def test_outputs_before_one_that_cannot_go_up_are_kept(store, tmp_path, proxy):
+    proxy.fault = lambda r: "denied" if "/page_images/" in r.key else None
+    told = r"access denied: PUT s3://.*/page_images/"
+    with pytest.raises(StorageError, match=told), store.working_on(KEY):
+        for stage in ("normalized_pdf", "page_images", "markdown"):
+            publish(store, stage, f"v-{stage}", stage=stage)
+    proxy.fault = None
+    assert set(stages(elsewhere(store, tmp_path))) == {"normalized_pdf"}
+
+
 def _die_at_work(store: ObjectStore) -> None:
     with store.working_on(KEY):
         publish(store, "never named", "v9", stage="elements")
-        for upload in store._sessions[KEY].uploads:
-            upload.result()
+        for _, uploads in store._sessions[KEY].pending:
+            for upload in uploads:
+                upload.result()
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -342,3 +355,42 @@ def test_copies_are_kept_below_their_size(store, tmp_path):
     other.cache.shrink()
     assert len(list((other._cache_root / "objects").glob("*/*/*"))) == 2
     assert other.path("0.pdf", "markdown", "out.txt").read_text() == "x" * 1000  # read again
+
+
+def test_a_sweep_deletes_what_nothing_names_and_finds_what_is_missing(store, monkeypatch):
+    publish(store, "kept", "v1")
+    publish(store, "lost", "v2", stage="elements")
+    garbage = store._output(KEY, "markdown", "v0") + "out.txt"
+    store.bucket.put(garbage, b"left by a killed process")
+    store.bucket.delete(store._output(KEY, "elements", "v2") + "out.txt")
+    upload = {"Bucket": store.bucket.name, "Key": f"{store.prefix}documents/half"}
+    store.bucket.connection.client().create_multipart_upload(**upload)
+    # the server says of every upload that it was begun in 2010; the others are too young to be garbage
+    assert sweep(store, 3600) == Swept(uploads=1, lost=[(KEY, "elements")])
+    monkeypatch.setattr("time.time", lambda now=time.time: now() + 7200)
+    publish(store, "again", "v3", stage="elements")
+    assert sweep(store, 3600, dry=True).files == 1 and store.bucket.head(garbage)
+    found = sweep(store, 3600)
+    assert (found.files, found.size, found.lost) == (1, 24, [])
+    assert store.bucket.head(garbage) is None
+    assert store.path(KEY, "markdown", "out.txt").read_text() == "kept"
+    assert set(stages(store)) == {"markdown", "elements"}
+
+
+def test_a_sweep_of_a_folder_does_the_same(tmp_path, monkeypatch):
+    store = LocalStore(tmp_path / "store")
+    store.update_manifest(KEY, lambda _: Manifest(document_key=KEY, source=SOURCE))
+    publish(store, "kept", "v1")  # pyright: ignore[reportArgumentType]
+    folder = store.document_dir(KEY)
+    for left in (
+        folder / "markdown" / "v0",
+        folder / ".tmp-killed",
+        folder.parent / "forgotten" / "markdown",
+    ):
+        left.mkdir(parents=True)
+        (left / "out.txt").write_text("left")
+    assert sweep(store, 3600).files == 0
+    monkeypatch.setattr("time.time", lambda now=time.time: now() + 7200)
+    found = sweep(store, 3600)
+    assert (found.files, found.size) == (3, 12) and sweep(store, 3600).files == 0
+    assert store.path(KEY, "markdown", "out.txt").read_text() == "kept"

@@ -90,13 +90,18 @@ def process_document(
     config = config.for_document(key)
     outcomes: list[StageOutcome] = []
     named = [s for s in STAGES if stages is None or s.name in stages]
+    lost: StorageError | None = None
     try:
         with store.working_on(key), doing(document=key):
             for stage in named:
                 if on_stage:
                     on_stage(key, stage.name)
                 now_doing(stage=stage.name)
-                outcome = _run_stage(store, key, stage, config, force, run)
+                try:
+                    outcome = _run_stage(store, key, stage, config, force, run)
+                except StorageError as e:
+                    lost = e
+                    break
                 _log(outcome)
                 outcomes.append(outcome)
                 if outcome.failure:
@@ -104,7 +109,10 @@ def process_document(
             try:
                 store.settle(key)
             except StorageError as e:
-                outcomes = _unsettled(store, key, named, outcomes, config, e)
+                lost = lost or e
+            if lost:
+                outcomes = _unsettled(store, key, named, outcomes, config, lost)
+                _log(outcomes[-1])
     except StorageError as e:
         outcomes = _unsettled(store, key, named, [], config, e)
     return DocumentOutcome(key, outcomes, time.monotonic() - began)
@@ -145,8 +153,8 @@ def _unsettled(
     kept = list(
         itertools.takewhile(lambda o: o.record is not None and there.get(o.stage) == o.record, outcomes)
     )
-    if outcomes and len(kept) == len(outcomes):
-        return outcomes
+    if len(kept) == len(named):
+        return kept
     stage = named[len(kept)]
     inputs = manifest and parent_versions(stage, manifest, manifest.source.fingerprint)
     failure = record_failure(store, key, stage, inputs or {}, config, error)
@@ -195,6 +203,8 @@ def _run_stage(
                 )
             store.publish(key, stage.name, out, record, lambda m: _without_failure(m, stage.name))
         return StageOutcome(stage.name, "made", record, reason=reason)
+    except StorageError:  # it may be of an output before: who goes over all of them says which
+        raise
     except DocumentError as e:
         error = e
     except MemoryError:

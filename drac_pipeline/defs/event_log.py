@@ -56,6 +56,9 @@ DEFAULT_MAX_OPEN_SHARDS = 16
 # A commit becomes visible a moment after its last write to the file, and a burst is worth one query.
 WATCH_SETTLE_SECONDS = 0.05
 
+BURST_KEYS = 50  # asked for one by one within the span below, are answered from one reading of all
+BURST_SECONDS = 1.0
+
 _IN_HOME = Path("history", "runs")
 _INSERT_EVENT = SqlEventLogStorageTable.insert()
 _INSERT_INDEXED = _INSERT_EVENT.returning(SqlEventLogStorageTable.c.id, sort_by_parameter_order=True)
@@ -84,6 +87,7 @@ class FastSqliteEventLogStorage(BatchIndex, SqliteEventLogStorage):
     ):
         self.engines = ShardEngines(self.path_for_shard, self._open_engine, max_open_shards)
         self._known: set[str] = set()  # tables, columns and data migrations that are there: none ever goes
+        self._asked: dict[str, tuple[float, int, frozenset[str] | None]] = {}
         self._batch = threading.local()
         self._watch_pid = os.getpid()
         self._inst_data = inst_data
@@ -201,6 +205,31 @@ class FastSqliteEventLogStorage(BatchIndex, SqliteEventLogStorage):
         """Say whether a data migration was completed; a yes is remembered."""
         stock = super().has_secondary_index
         return self._remember(f"migration {name}", lambda: stock(name))
+
+    # ---- partitions
+
+    def has_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> bool:
+        """Say whether a key is there. Dagster asks for each key of a check's page by itself: where that
+        is a burst, all keys are read at once and hold for a second."""
+        until, asked, keys = self._asked.get(partitions_def_name, (0.0, 0, None))
+        if time.monotonic() > until:
+            until, asked, keys = time.monotonic() + BURST_SECONDS, 0, None
+        if keys is None and asked == BURST_KEYS:
+            keys = frozenset(self.get_dynamic_partitions(partitions_def_name))
+        self._asked[partitions_def_name] = (until, min(asked + 1, BURST_KEYS), keys)
+        if keys is not None:
+            return partition_key in keys
+        return super().has_dynamic_partition(partitions_def_name, partition_key)
+
+    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
+        """Add keys."""
+        super().add_dynamic_partitions(partitions_def_name, partition_keys)
+        self._asked.clear()
+
+    def delete_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> None:
+        """Remove a key."""
+        super().delete_dynamic_partition(partitions_def_name, partition_key)
+        self._asked.clear()
 
     # ---- writing
 

@@ -46,7 +46,7 @@ EVENTS_PER_WRITE = 1_000  # other writers wait for a transaction to end
 def record_planned(
     instance: DagsterInstance, run: DagsterRun, step_key: str, planned: Iterable[tuple[AssetKey, str]]
 ) -> None:
-    """Record that a run means to materialize these (asset, partition) pairs, in one write.
+    """Record that a run means to materialize these (asset, partition) pairs, many in a write.
 
     Dagster records it by itself only for runs launched with a partition or a range. A pair shows as in
     progress until the run ends; then as failed if the run failed and stored no materialization of the
@@ -54,8 +54,12 @@ def record_planned(
     materialization, of any run, clears the mark.
     """
     now = get_current_timestamp()
-    entries = []
+    storage = instance.event_log_storage
+    entries: list[EventLogEntry] = []
     for asset_key, partition in planned:
+        if len(entries) == EVENTS_PER_WRITE:
+            storage.store_event_batch(entries)
+            entries = []
         data = AssetMaterializationPlannedData(asset_key, partition=partition)
         event = DagsterEvent.build_asset_materialization_planned_event(run.job_name, step_key, data)
         entries.append(
@@ -71,7 +75,7 @@ def record_planned(
             )
         )
     if entries:
-        instance.event_log_storage.store_event_batch(entries)
+        storage.store_event_batch(entries)
 
 
 def latest_materialization_ids(

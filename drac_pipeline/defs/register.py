@@ -16,6 +16,7 @@ from drac_pipeline.defs.events import (
     stale_materialization,
 )
 from drac_pipeline.defs.instance_events import (
+    PARTITIONS_PER_QUERY,
     failed_partitions,
     latest_code_versions,
     latest_data_versions,
@@ -53,8 +54,8 @@ def register(instance: DagsterInstance, manifests: Collection[Manifest]) -> list
     """
     known = set(instance.get_dynamic_partitions(DOCUMENTS))
     fresh = sorted(m.document_key for m in manifests if m.document_key not in known)
-    if fresh:
-        instance.add_dynamic_partitions(DOCUMENTS, fresh)
+    for start in range(0, len(fresh), PARTITIONS_PER_QUERY):
+        instance.add_dynamic_partitions(DOCUMENTS, fresh[start : start + PARTITIONS_PER_QUERY])
     seen = latest_data_versions(instance, SOURCE_KEY, [m.document_key for m in manifests])
     failed = failed_partitions(instance, SOURCE_KEY)
     news = [

@@ -624,3 +624,13 @@ def test_wipe_and_go_on(instance: DagsterInstance) -> None:
     assert storage.get_materialized_partitions(AssetKey("pages")) == set()
     storage.store_event(event_of("r1", "b"))
     assert len(storage.get_records_for_run("r1").records) == 1
+
+
+def test_a_burst_of_questions_for_keys_sees_what_was_added_and_removed(instance: DagsterInstance) -> None:
+    keys = [f"{n}.pdf" for n in range(200)]
+    instance.add_dynamic_partitions("documents", keys)
+    assert all(instance.has_dynamic_partition("documents", k) for k in keys)
+    assert not instance.has_dynamic_partition("documents", "other.pdf")
+    instance.add_dynamic_partitions("documents", ["other.pdf"])
+    instance.delete_dynamic_partition("documents", keys[0])
+    assert [instance.has_dynamic_partition("documents", k) for k in ("other.pdf", keys[0])] == [True, False]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from drac_pipeline.cluster.books import CALLS_AT_ONCE, Bookkeeper
 from drac_pipeline.cluster.fitness import Expected
 from drac_pipeline.cluster.nodes import (
     Node,
+    calls_services,
     check_nodes,
     cluster_nodes,
     first_line,
@@ -71,7 +71,7 @@ def map_on_cluster(
     """
     if not waiting:
         return
-    with connected(config.map), seen_by_nodes(store, waiting) as seen:
+    with connected(config.map), seen_by_nodes(store, waiting, config) as seen:
         yield from _Run(store, waiting, config, force, most, run, seen).outcomes()
 
 
@@ -102,15 +102,13 @@ class _Run:
         board = ray.remote(Board).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here)
         self.board: Any = board.remote()
         self.books: Any = None
-        if _calls_services(config):
+        if calls_services(config):
             keeper = ray.remote(Bookkeeper).options(
                 num_cpus=0, max_concurrency=CALLS_AT_ONCE, scheduling_strategy=here
             )
             self.books = keeper.remote(str(store.state))
         level = logging.getLogger().getEffectiveLevel()
-        self.job = Job(
-            run, store, config, force, expected, self.board, self.books, level, _environment(config)
-        )
+        self.job = Job(run, store, config, force, expected, self.board, self.books, level)
         self.shared = ray.put(self.job)
         self.work = ray.remote(work)
 
@@ -302,18 +300,6 @@ class _Run:
 
 _REPORT = "This is a fault of drac_pipeline; the other documents are not affected."
 _LOST = "Run again; if it is lost each time, give the nodes more memory or leave the document out."
-
-
-def _calls_services(config: DracConfig) -> bool:
-    return config.converts_by_model or config.plans_by_model or config.embed.provider != "local"
-
-
-def _environment(config: DracConfig) -> dict[str, str | None]:
-    """What bears on what is made, or has to be there, and Ray or the node sets otherwise."""
-    names = ["OMP_NUM_THREADS"]
-    if _calls_services(config):
-        names += [config.model.api_key_env, config.embed.api_key_env]
-    return {n: os.environ.get(n) for n in names}
 
 
 def _cancel(ref: Any) -> None:

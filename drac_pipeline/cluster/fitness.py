@@ -33,6 +33,7 @@ class Expected:
     token                   of a folder: a file in it that the driver wrote, and its content
     probe                   the pickled store, the key of a document in it and its fingerprint
     sources                 files or folders that documents come from
+    environment             variables that the driver hands on; None: not set there
     """
 
     release: str
@@ -43,6 +44,7 @@ class Expected:
     token: tuple[str, str] = ("", "")
     probe: bytes = b""
     sources: tuple[str, ...] = ()
+    environment: dict[str, str | None] = field(default_factory=dict, repr=False)
 
 
 def expected_here() -> Expected:
@@ -52,6 +54,7 @@ def expected_here() -> Expected:
 
 def look(expected: Expected) -> list[str]:
     """What is wrong with this node, each in words that follow its name; empty where it is fit."""
+    take_over(expected.environment)
     wrong = []
     if platform.python_version_tuple()[:2] != tuple(expected.python.split(".")[:2]):
         wrong.append(f"has Python {platform.python_version()}, the driver {expected.python}")
@@ -76,6 +79,15 @@ def look(expected: Expected) -> list[str]:
         except OSError as e:
             wrong.append(f"does not see the source {source} ({e.strerror}): mount it there at the same path")
     return wrong
+
+
+def take_over(environment: dict[str, str | None]) -> None:
+    """Have this process, and those that it starts, find what the driver has in its environment."""
+    for name, value in environment.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def _probe(expected: Expected) -> list[str]:

@@ -22,6 +22,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from drac_pipeline.cluster import fitness
 from drac_pipeline.cluster.fitness import Expected
 from drac_pipeline.cluster.requests import Request
+from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import ClusterError
 from drac_pipeline.pipeline.pool import Task
 from drac_pipeline.store import LocalStore, Store
@@ -96,7 +97,7 @@ def check_nodes(nodes: Sequence[Node], expected: Expected) -> None:
 
 
 @contextlib.contextmanager
-def seen_by_nodes(store: Store, tasks: Sequence[Task]) -> Iterator[Expected]:
+def seen_by_nodes(store: Store, tasks: Sequence[Task], config: DracConfig) -> Iterator[Expected]:
     """What nodes have to have for these tasks. In a folder a file says that it is the same one, and is
     locked here inside the block."""
     known = list(store.manifests_of(key for key, _ in tasks[-_LOOKED_AT:]).values())
@@ -107,6 +108,7 @@ def seen_by_nodes(store: Store, tasks: Sequence[Task]) -> Iterator[Expected]:
         store=store.address,
         probe=probe,
         sources=tuple(str(path_of_text(root)) for root in roots),
+        environment=_environment(config),
     )
     if not isinstance(store, LocalStore):
         yield expected
@@ -144,3 +146,16 @@ def told_unfit(wrong: dict[str, list[str]]) -> str:
 def first_line(error: Exception) -> str:
     """What an error of Ray says first; the rest is a trace."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def calls_services(config: DracConfig) -> bool:
+    """Whether documents may call a model or an embedding service."""
+    return config.converts_by_model or config.plans_by_model or config.embed.provider != "local"
+
+
+def _environment(config: DracConfig) -> dict[str, str | None]:
+    """What bears on what is made, or has to be there, and Ray or the node sets otherwise."""
+    names = ["OMP_NUM_THREADS", *config.map.environment]
+    if calls_services(config):
+        names += [n for n in (config.model.api_key_env, config.embed.api_key_env) if n in os.environ]
+    return {n: os.environ.get(n) for n in names}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from ray import exceptions
 from drac_pipeline.cluster.board import Begun, ToBoard
 from drac_pipeline.cluster.books import NO_BOOKS
 from drac_pipeline.cluster.desk import Desk, at_desk
-from drac_pipeline.cluster.fitness import Expected, look
+from drac_pipeline.cluster.fitness import Expected, look, take_over
 from drac_pipeline.cluster.lend import lend
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline.pool import Task, Workers
@@ -32,8 +31,7 @@ from drac_pipeline.store import Store
 @dataclass(frozen=True)
 class Job:
     """What all documents of a run have in common. `board` and `books` (None where no service is called) are
-    handles of actors, `level` is what the driver logs from, `environment` what its processes have in
-    theirs and those of a node may not."""
+    handles of actors, `level` is what the driver logs from."""
 
     run: str
     store: Store
@@ -43,7 +41,6 @@ class Job:
     board: Any
     books: Any
     level: int
-    environment: dict[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -141,11 +138,7 @@ def be_as_driver(job: Job) -> None:
     root.setLevel(job.level)
     root.handlers = [h for h in root.handlers if not isinstance(h, ToBoard)]
     root.addHandler(ToBoard(job.board, ray.get_runtime_context().get_node_id()))
-    for name, value in job.environment.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+    take_over(job.expected.environment)
     # children import what their parent was started as: Ray's worker, which they are not
     main: Any = sys.modules["__main__"]
     main.__spec__ = main.__file__ = None

@@ -64,6 +64,11 @@ class MapConfig(Settings):
         ge=0,
         description="`ray`: how long a cluster without any node that can work is waited for",
     )
+    environment: list[str] = Field(
+        default=[],
+        description="`ray`: names of environment variables that the driver hands on to the nodes, such as"
+        " those with AWS credentials",
+    )
     send_code: bool = Field(
         default=False,
         description="`ray`: send the code of drac_pipeline to the nodes; what it depends on has to be there",

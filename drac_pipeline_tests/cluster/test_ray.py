@@ -30,9 +30,11 @@ from drac_pipeline.llm.protocol import ModelUnavailable
 from drac_pipeline.pipeline import find_work
 from drac_pipeline.pipeline.pool import Task, map_documents
 from drac_pipeline.pipeline.progress import PageProgress, listening_to_pages
+from drac_pipeline.s3.connection import Connection
 from drac_pipeline.store import Home
 from drac_pipeline_tests.cluster.conftest import NODE
 from drac_pipeline_tests.convert.scans import letter, printed, scans
+from drac_pipeline_tests.s3.server import s3_server
 
 LONG = ["<h1>Part</h1><p>Text of a page that takes a while to draw.</p>"] * 40
 
@@ -222,7 +224,7 @@ def test_a_node_that_is_not_fit_is_named(tmp_path, cluster, corpus):
 
     home = Home(tmp_path / "home")
     tasks = tasks_of(home, corpus)
-    with connected(settings(cluster).map), seen_by_nodes(home.store, tasks) as good:
+    with connected(settings(cluster).map), seen_by_nodes(home.store, tasks, DracConfig()) as good:
         assert good.sources == (str(corpus),)
         nodes = cluster_nodes()
         check_nodes(nodes, good)
@@ -354,3 +356,33 @@ def test_what_a_lost_document_held_is_free(tmp_path):
             await ask(2, "gate", "enter", 1)
 
     asyncio.run(story())
+
+
+def test_a_bucket_keeps_the_artifacts_of_all_nodes(tmp_path, cluster, corpus, monkeypatch):
+    with s3_server() as port:
+        keys = {
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        for name, value in keys.items():  # nodes were started without
+            monkeypatch.setenv(name, value)
+        url = f"http://127.0.0.1:{port}"
+        Connection(endpoint_url=url, attempts=3, timeout=10).client().create_bucket(Bucket="drac")
+        home = Home(tmp_path / "home")
+        home.path.mkdir()
+        (home.path / "drac.toml").write_text(
+            f'[store]\nurl = "s3://drac/home"\nendpoint_url = "{url}"\n'
+            f'[map]\nengine = "ray"\naddress = "{cluster.address}"\nenvironment = {keys}\n'
+        )
+        outcomes = list(map_documents(home.store, tasks_of(home, corpus), home.config))
+        assert sorted(o.key for o in outcomes) == ["manual.pdf", "notes/site visit.pdf", "two pages.pdf"]
+        assert [o.failure for o in outcomes] == [None] * 3
+        local = Home(tmp_path / "local")
+        list(map_documents(local.store, tasks_of(local, corpus), DracConfig()))
+        assert made(home) == made(local)
+        without = home.config.model_copy(
+            update={"map": home.config.map.model_copy(update={"environment": []})}
+        )
+        with pytest.raises(ClusterError, match="cannot read the store s3://drac/home: "):
+            list(map_documents(home.store, [("manual.pdf", None)], without, force=True))

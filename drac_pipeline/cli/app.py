@@ -15,12 +15,14 @@ from drac_pipeline.cli.benchmark import benchmark
 from drac_pipeline.cli.clean import clean
 from drac_pipeline.cli.config import config_app
 from drac_pipeline.cli.console import be_verbose, err, start_logs
+from drac_pipeline.cli.corpus import corpus_app
 from drac_pipeline.cli.costs import costs
 from drac_pipeline.cli.demo_model import demo_model
 from drac_pipeline.cli.estimate import estimate_command
 from drac_pipeline.cli.evaluate import eval_command
 from drac_pipeline.cli.export import export_app
 from drac_pipeline.cli.inspect import inspect
+from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.cli.plan import plan
 from drac_pipeline.cli.run import run
 from drac_pipeline.cli.search import search_command
@@ -38,26 +40,28 @@ app = typer.Typer(
         " fresh.\n\n"
         "A [b]home[/b] is a folder that holds everything made of a corpus: artifacts, settings (drac.toml)"
         " and the Dagster instance. Start with [b]drac run SOURCE --home DIR[/b]; the same runs are in the"
-        " Dagster UI with [b]DAGSTER_HOME=DIR dagster dev -m drac_pipeline.defs.definitions[/b].\n\n"
+        " Dagster UI with [b]DAGSTER_HOME=DIR dagster dev -m drac_pipeline.defs.definitions[/b]. Several"
+        " corpora share one deployment with [b]drac corpus[/b] and [b]--corpus NAME[/b].\n\n"
         "Exit codes: 0 all well · 1 some documents failed, the others are done · 2 wrong usage, settings"
         " or machine (disk full, no permission) · 130 interrupted."
     ),
 )
-app.command()(run)
-app.command()(plan)
-app.command()(status)
-app.command("search")(search_command)
-app.command()(inspect)
-app.command("eval")(eval_command)
-app.command()(benchmark)
-app.command("estimate")(estimate_command)
-app.command()(costs)
+app.command()(on_home(run))
+app.command()(on_home(plan))
+app.command()(on_home(status))
+app.command("search")(on_home(search_command))
+app.command()(on_home(inspect))
+app.command("eval")(on_home(eval_command))
+app.command()(on_home(benchmark))
+app.command("estimate")(on_home(estimate_command))
+app.command()(on_home(costs))
 app.command("demo-model")(demo_model)
-app.command()(backup)
+app.command()(on_home(backup))
 app.command()(restore)
 app.command()(clean)
 app.add_typer(export_app, name="export")
 app.add_typer(config_app, name="config")
+app.add_typer(corpus_app, name="corpus")
 
 
 @app.callback(invoke_without_command=True)

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from rich.markup import escape
 
 from drac_pipeline.cli.console import HomeOption, err, out
+from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.config import CONFIG_FILE, ByDocument, DracConfig, Override, Settings, by_document
 from drac_pipeline.config.overrides import OVERRIDE
 from drac_pipeline.config_reference import config_reference
@@ -27,6 +28,7 @@ config_app = typer.Typer(no_args_is_help=True, help="Check, show and explain the
 
 
 @config_app.command()
+@on_home
 def check(home: HomeOption) -> None:
     """Say whether drac.toml is right, and what this machine lacks for it; exit code 2 if something is wrong.
 
@@ -56,6 +58,7 @@ def check(home: HomeOption) -> None:
 
 
 @config_app.command()
+@on_home
 def show(
     home: HomeOption,
     document: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
+from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.export import export_chunks, export_markdown
 from drac_pipeline.index.export import Exported, export_langchain, export_llamaindex, export_vectors
 
@@ -15,6 +16,7 @@ export_app = typer.Typer(no_args_is_help=True, help="Write Markdown, chunks or v
 
 
 @export_app.command()
+@on_home
 def markdown(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write to.", show_default=False)],
     home: HomeOption,
@@ -25,6 +27,7 @@ def markdown(
 
 
 @export_app.command()
+@on_home
 def chunks(
     file: Annotated[
         Path, typer.Argument(metavar="OUT", help="File that ends in .parquet or .jsonl.", show_default=False)
@@ -41,12 +44,14 @@ FileArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write
 
 
 @export_app.command()
+@on_home
 def vectors(file: FileArgument, home: HomeOption) -> None:
     """Write one row a chunk with its vector and the embedder's name; .parquet or .jsonl."""
     _tell(export_vectors(existing_home(home), file), file)
 
 
 @export_app.command()
+@on_home
 def langchain(file: FileArgument, home: HomeOption) -> None:
     """Write a LangChain document a line (JSON).
 
@@ -56,6 +61,7 @@ def langchain(file: FileArgument, home: HomeOption) -> None:
 
 
 @export_app.command()
+@on_home
 def llamaindex(file: FileArgument, home: HomeOption) -> None:
     """Write a LlamaIndex node a line (JSON), with its vector, its document and its neighbours.
 

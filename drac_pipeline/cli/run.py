@@ -104,7 +104,7 @@ def run(
         if not found.n_documents and not found.gone:
             raise ConfigError(f"no documents found under {source} (hidden and temporary files do not count)")
         manifests = list(opened.store.manifests())
-        register(instance, manifests)
+        register(instance, opened, manifests)
         drop_strays(instance, opened)
         keys = {w.key for w in found.work} | set(unreported(instance, opened, manifests))
         summary = Summary(found)

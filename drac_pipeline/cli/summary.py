@@ -92,9 +92,8 @@ def print_summary(
         f"{good} done, {unchanged} unchanged, {len(failures)} failed in {seconds:.1f} s"
         + (f" · run {summary.run_id}" if summary.run_id else " · nothing to do" if not failures else "")
     )
-    console.print(
-        f"store [cyan]{escape(home.store.address)}[/] · Dagster instance [cyan]{escape(str(home.path))}[/]"
-    )
+    instance = escape(str(home.instance_path))
+    console.print(f"store [cyan]{escape(home.store.address)}[/] · Dagster instance [cyan]{instance}[/]")
     console.print(
         f'next: drac search "…" --home {escape(str(home.path))} · drac status --home'
         f" {escape(str(home.path))}",

@@ -13,17 +13,18 @@ from dagster import (
 
 from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import AlertsConfig, DracConfig
+from drac_pipeline.defs.names import corpus_of_run, named
 from drac_pipeline.defs.resources import HomeResource
 
 FAILED_DOCUMENTS = "failed documents"
 
 
-def make_failure_alert(config: DracConfig) -> SensorDefinition:
+def make_failure_alert(config: DracConfig, corpus: str = "") -> SensorDefinition:
     """The sensor; running by itself where a webhook is named."""
     on = config.alerts.address() != ""
 
     @run_failure_sensor(
-        name="failure_alert",
+        name=named("failure_alert", corpus),
         monitor_all_code_locations=False,
         default_status=DefaultSensorStatus.RUNNING if on else DefaultSensorStatus.STOPPED,
         minimum_interval_seconds=30,
@@ -32,6 +33,8 @@ def make_failure_alert(config: DracConfig) -> SensorDefinition:
     def failure_alert(context: RunFailureSensorContext, home: HomeResource) -> None:
         alerts: AlertsConfig = home.open().config.alerts
         run = context.dagster_run
+        if corpus_of_run(run) != corpus:
+            return  # one code location may have several corpora
         lines = _failed_documents(context)
         said = context.failure_event.message or "failed"
         number = "1 document" if len(lines) == 1 else f"{len(lines)} documents"

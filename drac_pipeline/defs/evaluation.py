@@ -2,6 +2,7 @@
 
 from dagster import (
     AssetExecutionContext,
+    AssetsDefinition,
     AssetSelection,
     Config,
     Failure,
@@ -13,9 +14,11 @@ from dagster import (
     asset,
     define_asset_job,
 )
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 from pydantic import Field
 
 from drac_pipeline.defs.events import asset_key
+from drac_pipeline.defs.names import asset_named, corpus_tags, group_of, named
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.errors import DracError
 from drac_pipeline.evaluate.job import Done, Wish, run_evaluation
@@ -40,39 +43,49 @@ class EvaluationConfig(Config):
     embedders: list[str] = Field(default=[], description="home, none, or settings changed: key=value,…")
 
 
-@asset(
-    name=NAME,
-    deps=[asset_key("chunks")],
-    group_name="evaluation",
-    kinds={"python"},
-    description="How well questions find the chunks of all documents, beside other ways of chunking:"
-    " recall, precision, MRR and NDCG with intervals, and the worst questions. Questions and rivals are"
-    " named in the config, or under [evaluate] in drac.toml.",
-)
-def retrieval_evaluation(
-    context: AssetExecutionContext, config: EvaluationConfig, home: HomeResource
-) -> MaterializeResult:
-    """Evaluate, and show figures and report."""
-    try:
-        opened = home.open()
-        wish = Wish(
-            questions=opened.path / config.questions if config.questions else None,
-            chunkers=config.chunkers or opened.config.evaluate.chunkers,
-            embedders=config.embedders,
-        )
-        done = run_evaluation(
-            opened, wish, lambda phase, total, note: None if note else context.log.info(f"{phase}: {total}")
-        )
-    except DracError as e:
-        raise Failure(str(e), allow_retries=False) from e
-    return MaterializeResult(metadata=evaluation_metadata(done, opened.config.inspect.url))
+def make_evaluation_asset(corpus: str = "") -> AssetsDefinition:
+    """The asset."""
+
+    @asset(
+        key=asset_named(NAME, corpus),
+        deps=[asset_key("chunks", corpus)],
+        group_name=group_of("evaluation", corpus),
+        kinds={"python"},
+        description="How well questions find the chunks of all documents, beside other ways of chunking:"
+        " recall, precision, MRR and NDCG with intervals, and the worst questions. Questions and rivals are"
+        " named in the config, or under [evaluate] in drac.toml.",
+    )
+    def retrieval_evaluation(
+        context: AssetExecutionContext, config: EvaluationConfig, home: HomeResource
+    ) -> MaterializeResult:
+        """Evaluate, and show figures and report."""
+        try:
+            opened = home.open()
+            wish = Wish(
+                questions=opened.path / config.questions if config.questions else None,
+                chunkers=config.chunkers or opened.config.evaluate.chunkers,
+                embedders=config.embedders,
+            )
+            done = run_evaluation(
+                opened,
+                wish,
+                lambda phase, total, note: None if note else context.log.info(f"{phase}: {total}"),
+            )
+        except DracError as e:
+            raise Failure(str(e), allow_retries=False) from e
+        return MaterializeResult(metadata=evaluation_metadata(done, opened.config.inspect.url))
+
+    return retrieval_evaluation
 
 
-evaluate_job = define_asset_job(
-    EVALUATE,
-    selection=AssetSelection.assets(NAME),
-    description="Ask the questions of drac.toml (or of the config) and compare ways of chunking.",
-)
+def make_evaluate_job(corpus: str = "") -> UnresolvedAssetJobDefinition:
+    """The job that makes it."""
+    return define_asset_job(
+        named(EVALUATE, corpus),
+        selection=AssetSelection.assets(asset_named(NAME, corpus)),
+        description="Ask the questions of drac.toml (or of the config) and compare ways of chunking.",
+        tags=corpus_tags(corpus),
+    )
 
 
 def evaluation_metadata(done: Done, served_at: str = "") -> dict[str, MetadataValue]:

@@ -22,26 +22,29 @@ from dagster._core.definitions.data_version import (
 
 from drac_pipeline.defs.instance_events import latest_materialization_ids, write_together
 from drac_pipeline.defs.metadata import check_metadata, stage_metadata
+from drac_pipeline.defs.names import asset_named
 from drac_pipeline.defs.versions import made_versions
 from drac_pipeline.errors import explain
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, Stage, StageOutcome
 from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.store import FailureRecord, Home, Manifest, StageRecord, Store
 
-SOURCE_KEY = AssetKey("source_document")
 SOURCE_CODE_VERSION = "1"
 
 
-def asset_key(stage: str) -> AssetKey:
-    """The asset of a stage, or of the source."""
-    return SOURCE_KEY if stage == SOURCE else AssetKey(stage)
+def asset_key(stage: str, corpus: str = "") -> AssetKey:
+    """The asset of a stage, or of the source, of a corpus."""
+    return asset_named("source_document" if stage == SOURCE else stage, corpus)
 
 
-def source_materialization(manifest: Manifest) -> AssetMaterialization:
+SOURCE_KEY = asset_key(SOURCE)
+
+
+def source_materialization(manifest: Manifest, corpus: str = "") -> AssetMaterialization:
     """The source's fingerprint as it is now; what was made from another one shows as stale."""
     source = manifest.source
     return AssetMaterialization(
-        SOURCE_KEY,
+        asset_key(SOURCE, corpus),
         partition=manifest.document_key,
         metadata={
             "path": MetadataValue.path(source.path),
@@ -72,24 +75,24 @@ def write_outcomes(context: AssetExecutionContext, home: Home, outcomes: list[Do
         for parent in stage.parents:
             if parent not in pointers:
                 keys = [o.key for o in outcomes]
-                pointers[parent] = latest_materialization_ids(instance, asset_key(parent), keys)
+                pointers[parent] = latest_materialization_ids(instance, asset_key(parent, home.corpus), keys)
         events = []
         for key, outcome in ended:
             if outcome.status != "failed":
                 version = versions[key][stage.name]
                 events.append(_materialization(home, key, stage, outcome, version, pointers))
             assert outcome.record is not None
-            events.extend(_evaluations(key, stage.name, outcome.record))
+            events.extend(_evaluations(key, stage.name, outcome.record, home.corpus))
         write_together(context, events)
-    write_together(context, [failure_observation(o) for o in outcomes if o.failure])
+    write_together(context, [failure_observation(o, home.corpus) for o in outcomes if o.failure])
 
 
-def failure_observation(outcome: DocumentOutcome) -> AssetObservation:
+def failure_observation(outcome: DocumentOutcome, corpus: str = "") -> AssetObservation:
     """What shows on the failed partition itself: Dagster says no more there than which run failed."""
     f = outcome.failure
     assert f is not None
     return AssetObservation(
-        asset_key(f.stage),
+        asset_key(f.stage, corpus),
         partition=outcome.key,
         description=reason(f),
         metadata={"failure": reason(f), "kind": f.kind, "attempts": f.attempts},
@@ -113,12 +116,15 @@ def _materialization(
     assert record is not None
     tags = {DATA_VERSION_TAG: record.data_version, CODE_VERSION_TAG: version}
     for parent in stage.parents:
-        parent_key = asset_key(parent)
+        parent_key = asset_key(parent, home.corpus)
         tags[get_input_data_version_tag(parent_key)] = record.inputs.get(parent, "")[:32]
         if key in pointers[parent]:
             tags[get_input_event_pointer_tag(parent_key)] = str(pointers[parent][key])
     return AssetMaterialization(
-        asset_key(stage.name), partition=key, metadata=stage_metadata(home, key, outcome), tags=tags
+        asset_key(stage.name, home.corpus),
+        partition=key,
+        metadata=stage_metadata(home, key, outcome),
+        tags=tags,
     )
 
 
@@ -131,7 +137,7 @@ def stale_materialization(home: Home, manifest: Manifest, stage: Stage, version:
 
 
 def recorded_checks(
-    store: Store, keys: Iterable[str], wanted: Collection[AssetCheckKey]
+    store: Store, keys: Iterable[str], wanted: Collection[AssetCheckKey], corpus: str = ""
 ) -> list[AssetCheckEvaluation]:
     """The verdicts on the outputs there are, as found when each was made."""
     return [
@@ -139,15 +145,15 @@ def recorded_checks(
         for manifest in map(store.manifest, keys)
         if manifest
         for stage, record in manifest.stages.items()
-        for evaluation in _evaluations(manifest.document_key, stage, record)
+        for evaluation in _evaluations(manifest.document_key, stage, record, corpus)
         if evaluation.asset_check_key in wanted
     ]
 
 
-def _evaluations(key: str, stage: str, record: StageRecord) -> Iterator[AssetCheckEvaluation]:
+def _evaluations(key: str, stage: str, record: StageRecord, corpus: str) -> Iterator[AssetCheckEvaluation]:
     for name, check in record.checks.items():
         yield AssetCheckEvaluation(
-            asset_key(stage),
+            asset_key(stage, corpus),
             name,
             check.passed,
             metadata=check_metadata(check.detail),

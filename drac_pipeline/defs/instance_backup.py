@@ -12,6 +12,7 @@ from dagster._core.instance.ref import InstanceRef
 from sqlalchemy import URL, make_url
 
 from drac_pipeline.defs.launch import open_instance
+from drac_pipeline.defs.names import corpus_tags
 from drac_pipeline.errors import ConfigError, DracError
 from drac_pipeline.store import Home
 
@@ -68,7 +69,7 @@ def end_runs_of_backup(home: Home) -> int:
         DagsterRunStatus.CANCELING,
     ]
     with open_instance(home, end_dead_runs=False) as instance:
-        runs = instance.get_runs(RunsFilter(statuses=unfinished))
+        runs = instance.get_runs(RunsFilter(statuses=unfinished, tags=corpus_tags(home.corpus)))
         for run in runs:
             instance.report_run_failed(run, CUT_OFF)
         return len(runs)

@@ -6,6 +6,7 @@ from dagster import (
     AssetSelection,
     Config,
     Failure,
+    JobDefinition,
     MetadataValue,
     OpExecutionContext,
     RunConfig,
@@ -13,38 +14,59 @@ from dagster import (
     job,
     op,
 )
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 from pydantic import Field
 
-from drac_pipeline.defs.events import SOURCE_KEY, asset_key
+from drac_pipeline.defs.events import asset_key
+from drac_pipeline.defs.names import DOCUMENTS, corpus_tags, named
 from drac_pipeline.defs.register import drop_strays, register, show_own_settings
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
-from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
+from drac_pipeline.defs.stages import DocumentsConfig
 from drac_pipeline.errors import DracError, explain
-from drac_pipeline.pipeline import STAGES
+from drac_pipeline.pipeline import STAGES_BY_NAME
 from drac_pipeline.pipeline.look import look_at_sources
+from drac_pipeline.pipeline.stages import SOURCE
 
 INGEST = "ingest"
 REPLAN = "replan"
 PLAN_STAGES = ["chunk_plan", "chunks", "chunk_embeddings"]
-_ALL = AssetSelection.assets(SOURCE_KEY, *(asset_key(s.name) for s in STAGES))
 _MOST_LINES = 200
 
-ingest = define_asset_job(
-    INGEST,
-    selection=_ALL,
-    description="Bring documents up to date. Launch it without a partition: it takes the documents named in"
-    " the config, or else every document of the sources that is new, changed or not up to date.",
-    config=RunConfig(ops={OP_NAME: DocumentsConfig()}),
-)
 
-replan = define_asset_job(
-    REPLAN,
-    selection=_ALL,
-    description="Plan, assemble and embed chunks again from the elements there are; never converts. Launch it"
-    " without a partition: it takes the documents named in the config, or else all.",
-    config=RunConfig(ops={OP_NAME: DocumentsConfig(stages=PLAN_STAGES, force=True)}),
-)
+def make_jobs(corpus: str = "") -> list[JobDefinition | UnresolvedAssetJobDefinition]:
+    """`ingest`, `replan` and `register_documents`."""
+    every = AssetSelection.assets(*(asset_key(n, corpus) for n in (SOURCE, *STAGES_BY_NAME)))
+    op_name = named(DOCUMENTS, corpus)
+    ingest = define_asset_job(
+        named(INGEST, corpus),
+        selection=every,
+        description="Bring documents up to date. Launch it without a partition: it takes the documents named"
+        " in the config, or else every document of the sources that is new, changed or not up to date.",
+        config=RunConfig(ops={op_name: DocumentsConfig()}),
+        tags=corpus_tags(corpus),
+    )
+    replan = define_asset_job(
+        named(REPLAN, corpus),
+        selection=every,
+        description="Plan, assemble and embed chunks again from the elements there are; never converts."
+        " Launch it without a partition: it takes the documents named in the config, or else all.",
+        config=RunConfig(ops={op_name: DocumentsConfig(stages=PLAN_STAGES, force=True)}),
+        tags=corpus_tags(corpus),
+    )
+
+    @job(
+        name=named("register_documents", corpus),
+        description="Look at the sources and add a partition for each new document, and note which files have"
+        " changed; retire what is gone; process nothing. Then backfill the new partitions, or launch"
+        " `ingest`.",
+        tags=corpus_tags(corpus),
+    )
+    def register_documents() -> None:
+        """Register only."""
+        _look.alias(named("look_at_sources", corpus))()
+
+    return [ingest, replan, register_documents]
 
 
 class SourcesConfig(Config):
@@ -63,7 +85,7 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
     retired = retire_documents(context.instance, opened, looked.retire)
-    fresh = register(context.instance, list(opened.store.manifests()))
+    fresh = register(context.instance, opened, list(opened.store.manifests()))
     show_own_settings(context.instance, opened, opened.store.manifests())
     drop_strays(context.instance, opened)
     work = [w for f in looked.found for w in f.work]
@@ -90,16 +112,6 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
             metadata={"problems": _listing(problems)},
             allow_retries=False,
         )
-
-
-@job(
-    name="register_documents",
-    description="Look at the sources and add a partition for each new document, and note which files have"
-    " changed; retire what is gone; process nothing. Then backfill the new partitions, or launch `ingest`.",
-)
-def register_documents() -> None:
-    """Register only."""
-    _look()
 
 
 def _listing(lines: Iterable[str]) -> MetadataValue:

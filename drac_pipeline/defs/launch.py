@@ -8,6 +8,7 @@ failed the next time the home is opened here.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagster import DagsterEventType, DagsterInstance, RunConfig
+from dagster import DagsterEventType, DagsterInstance, Definitions, RunConfig
 from dagster._core.code_pointer import ModuleCodePointer
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -29,6 +30,7 @@ from dagster._core.remote_origin import (
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._core.utils import make_new_run_id
 
+from drac_pipeline.defs.names import CORPORA, DOCUMENTS, corpus_attribute, named
 from drac_pipeline.defs.run_process import fail_runs_of_dead_processes, process_tags
 from drac_pipeline.errors import ClusterError, ConfigError
 from drac_pipeline.store import Home
@@ -55,11 +57,11 @@ def open_instance(home: Home, *, end_dead_runs: bool = True) -> Iterator[Dagster
     """
     try:
         home.prepare()
-        if not (home.path / "dagster.yaml").exists():
-            shutil.copyfile(_TEMPLATE, home.path / "dagster.yaml")
+        if not (home.instance_path / "dagster.yaml").exists():
+            shutil.copyfile(_TEMPLATE, home.instance_path / "dagster.yaml")
     except OSError as e:
         raise ConfigError(f"--home {home.path}: cannot be written to: {e.strerror}") from e
-    os.environ["DAGSTER_HOME"] = os.environ["DRAC_HOME"] = str(home.path)
+    os.environ["DAGSTER_HOME"], os.environ["DRAC_HOME"] = str(home.instance_path), str(home.path)
     with DagsterInstance.get() as instance:
         if end_dead_runs:
             fail_runs_of_dead_processes(instance)
@@ -80,12 +82,15 @@ def execute_documents(
     cannot be worked on; what was finished is kept.
     """
     # imported here: the definitions read the settings of the home that is open now
-    from drac_pipeline.defs.definitions import defs
-    from drac_pipeline.defs.stages import NO_CLUSTER, OP_NAME, DocumentsConfig
+    from drac_pipeline.defs.stages import NO_CLUSTER, DocumentsConfig
 
-    job = defs.resolve_job_def(job_name)
+    home = Home.from_environment()
+    code = code_of(home)
+    job_name = named(job_name, home.corpus)
+    job = code.load().resolve_job_def(job_name)
+    asked = DocumentsConfig(documents=list(keys), stages=list(stages), force=force)
     config = RunConfig(
-        ops={OP_NAME: DocumentsConfig(documents=list(keys), stages=list(stages), force=force)},
+        ops={named(DOCUMENTS, home.corpus): asked},
         loggers={"console": {"config": {"log_level": "CRITICAL"}}},  # the run's log has it all
     ).to_config_dict()
     recipe = InMemoryJob(job)
@@ -96,8 +101,8 @@ def execute_documents(
         run_config=config,
         execution_plan=create_execution_plan(recipe, config, instance_ref=instance.get_ref()),
         tags={**job.run_tags, **process_tags(run_id), "drac/documents": str(len(keys))},
-        remote_job_origin=_remote_origin(job_name),
-        job_code_origin=_code_origin(job_name),
+        remote_job_origin=code.remote_origin(job_name),
+        job_code_origin=code.python_origin(job_name),
     )
     success = interrupted = False
     cluster = ""
@@ -117,18 +122,31 @@ def execute_documents(
     return Launched(run.run_id, success)
 
 
-def _remote_origin(job_name: str) -> RemoteJobOrigin:
-    location = ManagedGrpcPythonEnvCodeLocationOrigin(
-        LoadableTargetOrigin(module_name=DEFINITIONS, attribute="defs"), LOCATION
-    )
-    return RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job_name)
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Where the definitions of a home are, as the UI's workspace names them: it can then re-execute runs."""
 
+    module: str
+    attribute: str
+    location: str
 
-def _code_origin(job_name: str) -> JobPythonOrigin:
-    pointer = ModuleCodePointer(DEFINITIONS, "defs", working_directory=None)
-    return JobPythonOrigin(
-        job_name,
-        RepositoryPythonOrigin(
+    def load(self) -> Definitions:
+        return getattr(importlib.import_module(self.module), self.attribute)
+
+    def remote_origin(self, job_name: str) -> RemoteJobOrigin:
+        target = LoadableTargetOrigin(module_name=self.module, attribute=self.attribute)
+        location = ManagedGrpcPythonEnvCodeLocationOrigin(target, self.location)
+        return RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job_name)
+
+    def python_origin(self, job_name: str) -> JobPythonOrigin:
+        pointer = ModuleCodePointer(self.module, self.attribute, working_directory=None)
+        repository = RepositoryPythonOrigin(
             executable_path=sys.executable, code_pointer=pointer, entry_point=DEFAULT_DAGSTER_ENTRY_POINT
-        ),
-    )
+        )
+        return JobPythonOrigin(job_name, repository)
+
+
+def code_of(home: Home) -> Code:
+    if home.corpus:
+        return Code(CORPORA, corpus_attribute(home.corpus), home.corpus)
+    return Code(DEFINITIONS, "defs", LOCATION)

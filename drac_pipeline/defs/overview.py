@@ -9,7 +9,6 @@ from dagster import (
     AssetCheckResult,
     AssetCheckSeverity,
     AssetCheckSpec,
-    AssetKey,
     AssetMaterialization,
     AssetsDefinition,
     AssetSelection,
@@ -22,10 +21,12 @@ from dagster import (
     asset,
     define_asset_job,
 )
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.events import asset_key
 from drac_pipeline.defs.instance_events import report_runless
+from drac_pipeline.defs.names import asset_named, corpus_tags, group_of, named
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.export import write_atomically
 from drac_pipeline.inspection.serve import OVERVIEW_PATH
@@ -39,25 +40,29 @@ _GOOD = frozenset({"up to date", "partial", "blank"})
 MOST_DOCUMENTS = 2_000  # summed up at the end of each run; beyond, by the schedule alone
 _MOST_LINES = 50
 
-overview_job = define_asset_job(
-    "overview",
-    selection=AssetSelection.assets(NAME),
-    description="Sum up the corpus: documents by format, state, age, cost and fidelity.",
-)
+
+def make_overview_job(corpus: str = "") -> UnresolvedAssetJobDefinition:
+    """The job that makes it."""
+    return define_asset_job(
+        named("overview", corpus),
+        selection=AssetSelection.assets(asset_named(NAME, corpus)),
+        description="Sum up the corpus: documents by format, state, age, cost and fidelity.",
+        tags=corpus_tags(corpus),
+    )
 
 
-def make_overview_asset(config: DracConfig) -> AssetsDefinition:
+def make_overview_asset(config: DracConfig, corpus: str = "") -> AssetsDefinition:
     """The asset; overdue where nobody looked at the corpus for `refresh.fresh_within_hours`."""
 
     @asset(
-        name=NAME,
-        deps=[asset_key("chunks")],
-        group_name="corpus",
+        key=asset_named(NAME, corpus),
+        deps=[asset_key("chunks", corpus)],
+        group_name=group_of("corpus", corpus),
         kinds={"html"},
         check_specs=[
             AssetCheckSpec(
                 ALL_UP_TO_DATE,
-                asset=NAME,
+                asset=asset_named(NAME, corpus),
                 description="No document is stale, incomplete or failed; says how many are, at which stage"
                 " and why. The graph does not show by itself what is stale of assets with partitions.",
             )
@@ -79,11 +84,11 @@ def make_overview_asset(config: DracConfig) -> AssetsDefinition:
     return corpus_overview
 
 
-def make_overview_schedule(config: DracConfig) -> ScheduleDefinition:
+def make_overview_schedule(config: DracConfig, corpus: str = "") -> ScheduleDefinition:
     """Daily, where refreshes go by themselves."""
     return ScheduleDefinition(
-        name="overview_schedule",
-        job=overview_job,
+        name=named("overview_schedule", corpus),
+        job_name=named("overview", corpus),
         cron_schedule="0 5 * * *",
         execution_timezone=config.refresh.timezone,
         default_status=DefaultScheduleStatus.STOPPED
@@ -97,8 +102,8 @@ def report_overview(instance: DagsterInstance, home: Home, n_documents: int) -> 
     """Make the overview at the end of a run, where the corpus is small enough for that."""
     if n_documents <= MOST_DOCUMENTS:
         metadata, verdict = write_overview(home)
-        report_runless(instance, [AssetMaterialization(AssetKey(NAME), metadata=metadata)])
-        instance.report_runless_asset_event(verdict)
+        key = asset_named(NAME, home.corpus)
+        report_runless(instance, [AssetMaterialization(key, metadata=metadata), verdict])
 
 
 def write_overview(home: Home) -> tuple[dict[str, MetadataValue], AssetCheckEvaluation]:
@@ -115,17 +120,17 @@ def write_overview(home: Home) -> tuple[dict[str, MetadataValue], AssetCheckEval
     out["formats"] = MetadataValue.text(", ".join(f"{n} {f}" for f, n in overview.formats.most_common()))
     out["needs attention"] = MetadataValue.md(_attention(overview) or "nothing")
     out["lowest fidelity"] = MetadataValue.md(_worst(overview.worst(10)) or "all words are there")
-    return out, _verdict(overview)
+    return out, _verdict(overview, home.corpus)
 
 
-def _verdict(overview: Overview) -> AssetCheckEvaluation:
+def _verdict(overview: Overview, corpus: str) -> AssetCheckEvaluation:
     """A warning where documents are stale or incomplete, an error where one failed."""
     off = [d for d in overview.documents if d.state not in _GOOD]
     alike = Counter(_in_words(d) for d in off)
     lines = [f"- {n} {text}" for text, n in alike.most_common(_MOST_LINES)]
     failed = any(d.state == "failed" for d in off)
     return AssetCheckEvaluation(
-        asset_key=AssetKey(NAME),
+        asset_key=asset_named(NAME, corpus),
         check_name=ALL_UP_TO_DATE,
         passed=not off,
         severity=AssetCheckSeverity.ERROR if failed else AssetCheckSeverity.WARN,

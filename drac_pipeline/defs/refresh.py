@@ -32,11 +32,12 @@ from dagster import (
 
 from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import DracConfig
-from drac_pipeline.defs.jobs import INGEST, REPLAN, ingest
+from drac_pipeline.defs.jobs import INGEST, REPLAN
+from drac_pipeline.defs.names import DOCUMENTS, corpus_tags, named
 from drac_pipeline.defs.register import drop_strays, register, show_own_settings, unreported
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
-from drac_pipeline.defs.stages import OP_NAME, DocumentsConfig
+from drac_pipeline.defs.stages import DocumentsConfig
 from drac_pipeline.pipeline.look import Due, Looked, due_documents, glance, look_at_sources
 from drac_pipeline.store import Home
 
@@ -53,7 +54,6 @@ _UNFINISHED = [
 _NO_SOURCE = (
     "this home has no source yet: `drac run SOURCE`, or `ingest` with `sources` in its config, gives it one"
 )
-_JOBS = (INGEST, REPLAN, "__ASSET_JOB")
 
 
 @dataclass
@@ -70,26 +70,27 @@ class Tick:
 def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: str | None = None) -> Tick:
     """Look at the home's sources, retire what left them, and ask for one run of what is due."""
     state: dict[str, Any] = json.loads(cursor) if cursor else {}
-    if unfinished := _unfinished_run(instance):
+    if unfinished := _unfinished_run(instance, home.corpus):
         return Tick(skip=f"run {unfinished} is not finished; changes wait for its end", cursor=cursor or "")
     if not home.sources():
         return Tick(skip=_NO_SOURCE, cursor=cursor or "")
     shown = glance(home)
-    seen = f"{shown.digest} {_last_runs(instance)}"  # a run that was killed changes nothing in the sources
+    # a run that was killed changes nothing in the sources
+    seen = f"{shown.digest} {_last_runs(instance, home.corpus)}"
     if state.get("seen") == seen and time.time() < state.get("until", 0):
         still = [f"still: {line}" for line in state.get("problems", ())]
         skip = "; ".join(["nothing has changed in the sources or the settings", *still])
         return Tick(skip=skip, cursor=cursor or "")
-    tags = {"drac/trigger": trigger}
+    tags = {"drac/trigger": trigger, **corpus_tags(home.corpus)}
     if shown.documents > MOST_DOCUMENTS:
-        run = RunRequest(run_config=_run_config(automatic=True), tags=tags)
+        run = RunRequest(run_config=_run_config(home, automatic=True), tags=tags)
         if state.get("asked") == shown.digest and time.time() < state.get("until", 0):
             return Tick(skip="nothing has changed since the last run looked", cursor=cursor or "")
         until = time.time() + max(60.0, home.config.refresh.retry_minutes * 60)
         asked = {"asked": shown.digest, "until": until}
         return Tick(run=run, log=["the run looks at the sources itself"], cursor=json.dumps(asked))
     looked = look_at_sources(home, settle_seconds=home.config.refresh.settle_seconds)
-    register(instance, list(home.store.manifests()))
+    register(instance, home, list(home.store.manifests()))
     show_own_settings(instance, home, home.store.manifests())
     retired = retire_documents(instance, home, looked.retire)
     drop_strays(instance, home)
@@ -114,18 +115,18 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
     wait = home.config.refresh.retry_minutes * 60 * 2 ** min(times - 1, 8)
     state = {"ask": asked, "times": times, "again": time.time() + wait, "told": told}
     keys = sorted(due.documents)
-    config = _run_config(keys) if len(keys) <= MOST_KEYS else _run_config(automatic=True)
+    config = _run_config(home, keys) if len(keys) <= MOST_KEYS else _run_config(home, automatic=True)
     tags["drac/documents"] = str(len(keys))
     return Tick(run=RunRequest(run_config=config, tags=tags), log=log, cursor=json.dumps(state))
 
 
-def make_refresh_sensor(config: DracConfig) -> SensorDefinition:
+def make_refresh_sensor(config: DracConfig, corpus: str = "") -> SensorDefinition:
     """The sensor; running by itself where the settings say so."""
     on = config.refresh.trigger == "sensor"
 
     @sensor(
-        name="refresh_sensor",
-        job=ingest,
+        name=named("refresh_sensor", corpus),
+        job_name=named(INGEST, corpus),
         minimum_interval_seconds=config.refresh.every_seconds,
         default_status=DefaultSensorStatus.RUNNING if on else DefaultSensorStatus.STOPPED,
         description="Looks at the sources; launches one `ingest` run for the documents that are new, changed,"
@@ -141,13 +142,13 @@ def make_refresh_sensor(config: DracConfig) -> SensorDefinition:
     return refresh_sensor
 
 
-def make_refresh_schedule(config: DracConfig) -> ScheduleDefinition:
+def make_refresh_schedule(config: DracConfig, corpus: str = "") -> ScheduleDefinition:
     """The schedule; running by itself where the settings say so."""
     on = config.refresh.trigger == "schedule"
 
     @schedule(
-        name="refresh_schedule",
-        job=ingest,
+        name=named("refresh_schedule", corpus),
+        job_name=named(INGEST, corpus),
         cron_schedule=config.refresh.cron,
         execution_timezone=config.refresh.timezone,
         default_status=DefaultScheduleStatus.RUNNING if on else DefaultScheduleStatus.STOPPED,
@@ -171,22 +172,30 @@ def _add_unreported(instance: DagsterInstance, home: Home, looked: Looked, due: 
         due.documents[key] = f"done, which does not show yet: {', '.join(stages)}"
 
 
-def _unfinished_run(instance: DagsterInstance) -> str:
-    for name in _JOBS:
-        found = instance.get_runs(RunsFilter(job_name=name, statuses=_UNFINISHED), limit=1)
+def _jobs(corpus: str) -> tuple[str, ...]:
+    """The jobs that make documents of the corpus."""
+    return named(INGEST, corpus), named(REPLAN, corpus), "__ASSET_JOB"
+
+
+def _unfinished_run(instance: DagsterInstance, corpus: str) -> str:
+    tags = corpus_tags(corpus)
+    for name in _jobs(corpus):
+        found = instance.get_runs(RunsFilter(job_name=name, statuses=_UNFINISHED, tags=tags), limit=1)
         if found:
             return found[0].run_id
     return ""
 
 
-def _last_runs(instance: DagsterInstance) -> str:
+def _last_runs(instance: DagsterInstance, corpus: str) -> str:
     """The newest run of each job that makes documents."""
-    found = [instance.get_runs(RunsFilter(job_name=name), limit=1) for name in _JOBS]
+    tags = corpus_tags(corpus)
+    found = [instance.get_runs(RunsFilter(job_name=name, tags=tags), limit=1) for name in _jobs(corpus)]
     return " ".join(runs[0].run_id[:8] for runs in found if runs)
 
 
-def _run_config(keys: list[str] | None = None, *, automatic: bool = False) -> RunConfig:
-    return RunConfig(ops={OP_NAME: DocumentsConfig(documents=keys or [], automatic=automatic)})
+def _run_config(home: Home, keys: list[str] | None = None, *, automatic: bool = False) -> RunConfig:
+    op_name = named(DOCUMENTS, home.corpus)
+    return RunConfig(ops={op_name: DocumentsConfig(documents=keys or [], automatic=automatic)})
 
 
 def _alert(home: Home, lines: list[str], told: str) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from dagster import DagsterInstance
 
 from drac_pipeline.defs.events import (
-    SOURCE_KEY,
     asset_key,
     source_materialization,
     source_version,
@@ -22,7 +21,7 @@ from drac_pipeline.defs.instance_events import (
     latest_data_versions,
     report_runless,
 )
-from drac_pipeline.defs.partitions import DOCUMENTS
+from drac_pipeline.defs.names import partition_set
 from drac_pipeline.defs.retire import forget, retire_documents
 from drac_pipeline.defs.versions import defined_versions, made_versions
 from drac_pipeline.errors import ConfigError, DocumentError
@@ -47,34 +46,35 @@ class Refresh:
     retired: list[str] = field(default_factory=list)
 
 
-def register(instance: DagsterInstance, manifests: Collection[Manifest]) -> list[str]:
+def register(instance: DagsterInstance, home: Home, manifests: Collection[Manifest]) -> list[str]:
     """Add the documents' partitions and report their sources' fingerprints, where these are news.
 
     Gives the keys that got a partition.
     """
-    known = set(instance.get_dynamic_partitions(DOCUMENTS))
+    partitions, source = partition_set(home.corpus), asset_key(SOURCE, home.corpus)
+    known = set(instance.get_dynamic_partitions(partitions))
     fresh = sorted(m.document_key for m in manifests if m.document_key not in known)
     for start in range(0, len(fresh), PARTITIONS_PER_QUERY):
-        instance.add_dynamic_partitions(DOCUMENTS, fresh[start : start + PARTITIONS_PER_QUERY])
-    seen = latest_data_versions(instance, SOURCE_KEY, [m.document_key for m in manifests])
-    failed = failed_partitions(instance, SOURCE_KEY)
+        instance.add_dynamic_partitions(partitions, fresh[start : start + PARTITIONS_PER_QUERY])
+    seen = latest_data_versions(instance, source, [m.document_key for m in manifests])
+    failed = failed_partitions(instance, source)
     news = [
         m
         for m in manifests
         if seen.get(m.document_key) != source_version(m)
         or (m.document_key in failed and (m.source.in_bucket or m.source.local_path.exists()))
     ]
-    report_runless(instance, [source_materialization(m) for m in news])
+    report_runless(instance, [source_materialization(m, home.corpus) for m in news])
     return fresh
 
 
 def drop_strays(instance: DagsterInstance, home: Home) -> list[str]:
     """Remove partitions without a document: those of a process killed while it retired them, or
     added by hand under a key that no document has. Gives their keys."""
-    partitions = instance.get_dynamic_partitions(DOCUMENTS)
+    partitions = instance.get_dynamic_partitions(partition_set(home.corpus))
     known = home.store.manifests_of(partitions)
     strays = [k for k in partitions if not _active(known.get(k))]
-    forget(instance, strays)
+    forget(instance, strays, home.corpus)
     return strays
 
 
@@ -92,9 +92,10 @@ def unreported(
     keys = [m.document_key for m in manifests]
     made = {m.document_key: made_versions(m, home.config) for m in manifests}
     for stage in STAGES:
-        data = latest_data_versions(instance, asset_key(stage.name), keys)
-        code = latest_code_versions(instance, asset_key(stage.name), keys)
-        failed = failed_partitions(instance, asset_key(stage.name))
+        asset = asset_key(stage.name, home.corpus)
+        data = latest_data_versions(instance, asset, keys)
+        code = latest_code_versions(instance, asset, keys)
+        failed = failed_partitions(instance, asset)
         for m in manifests:
             key, record = m.document_key, m.stages.get(stage.name)
             if record is None:
@@ -114,7 +115,8 @@ def show_own_settings(instance: DagsterInstance, home: Home, manifests: Iterable
     for stage in STAGES:
         name = stage.name
         found = [(m, vs[name]) for m, vs in made if vs.get(name, defined[name]) != defined[name]]
-        shown = latest_code_versions(instance, asset_key(stage.name), [m.document_key for m, _ in found])
+        asset = asset_key(name, home.corpus)
+        shown = latest_code_versions(instance, asset, [m.document_key for m, _ in found])
         report_runless(
             instance,
             [
@@ -164,7 +166,7 @@ def documents_to_refresh(
             out.failed.append(source_failure(home.store, key, e))
     for key in [*waiting, *(o.key for o in out.failed)]:
         manifests.pop(key, None)
-    register(instance, manifests.values())
+    register(instance, home, manifests.values())
     silent = unreported(instance, home, manifests.values())
     for key, m in sorted(manifests.items()):
         if not keys and not look and not _can_begin(m, stages):

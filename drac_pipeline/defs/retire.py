@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping
 
 from dagster import AssetObservation, DagsterInstance, MetadataValue
 
-from drac_pipeline.defs.events import SOURCE_KEY, asset_key
+from drac_pipeline.defs.events import asset_key
 from drac_pipeline.defs.instance_events import forget_partitions, report_runless
-from drac_pipeline.defs.partitions import DOCUMENTS
+from drac_pipeline.defs.names import partition_set
 from drac_pipeline.defs.vector_index import index_without_run
-from drac_pipeline.pipeline import STAGES
+from drac_pipeline.pipeline import STAGES_BY_NAME
 from drac_pipeline.pipeline.removal import delete_expired, retire
+from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.store import Home, Manifest
 
 MOST_EVENTS = 50
@@ -23,12 +24,12 @@ def retire_documents(instance: DagsterInstance, home: Home, reasons: Mapping[str
     retired = retire(home, dict(reasons))
     keys = [m.document_key for m in retired]
     if keys:
-        forget(instance, keys)
-        report_runless(instance, [_observation(m) for m in retired[:MOST_EVENTS]])
+        forget(instance, keys, home.corpus)
+        report_runless(instance, [_observation(m, home.corpus) for m in retired[:MOST_EVENTS]])
         if len(keys) > MOST_EVENTS:
             rest = keys[MOST_EVENTS:]
             told = AssetObservation(
-                SOURCE_KEY,
+                asset_key(SOURCE, home.corpus),
                 description=f"{len(rest)} more documents retired",
                 metadata={"documents": MetadataValue.json(rest)},
             )
@@ -38,20 +39,21 @@ def retire_documents(instance: DagsterInstance, home: Home, reasons: Mapping[str
     return keys
 
 
-def forget(instance: DagsterInstance, keys: Collection[str]) -> None:
+def forget(instance: DagsterInstance, keys: Collection[str], corpus: str = "") -> None:
     """Remove the partitions of these keys, and what Dagster has recorded of them."""
     if not keys:
         return
-    for key in set(instance.get_dynamic_partitions(DOCUMENTS)).intersection(keys):
-        instance.delete_dynamic_partition(DOCUMENTS, key)
-    forget_partitions(instance, [SOURCE_KEY, *(asset_key(s.name) for s in STAGES)], keys)
+    partitions = partition_set(corpus)
+    for key in set(instance.get_dynamic_partitions(partitions)).intersection(keys):
+        instance.delete_dynamic_partition(partitions, key)
+    forget_partitions(instance, [asset_key(n, corpus) for n in (SOURCE, *STAGES_BY_NAME)], keys)
 
 
-def _observation(manifest: Manifest) -> AssetObservation:
+def _observation(manifest: Manifest, corpus: str) -> AssetObservation:
     retired = manifest.retired
     assert retired is not None
     return AssetObservation(
-        SOURCE_KEY,
+        asset_key(SOURCE, corpus),
         description=f"retired: {manifest.document_key} ({retired.reason})",
         metadata={
             "document": manifest.document_key,

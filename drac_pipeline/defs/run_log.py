@@ -39,7 +39,7 @@ def logging_to_run(context: AssetExecutionContext, config: LogsConfig) -> Iterat
     library, handler = logging.getLogger(LIBRARY), _ToRun(context)
     library.addHandler(handler)
     try:
-        with doing(run=context.run_id):
+        with doing(run=context.run.run_id):
             yield
     finally:
         library.removeHandler(handler)

@@ -30,7 +30,6 @@ from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.alerts import FAILED_DOCUMENTS
 from drac_pipeline.defs.events import (
     SOURCE_CODE_VERSION,
-    SOURCE_KEY,
     asset_key,
     failure_observation,
     reason,
@@ -39,8 +38,8 @@ from drac_pipeline.defs.events import (
     write_outcomes,
 )
 from drac_pipeline.defs.instance_events import record_planned, write_together
+from drac_pipeline.defs.names import DOCUMENTS, documents_of, group_of, named
 from drac_pipeline.defs.overview import report_overview
-from drac_pipeline.defs.partitions import documents
 from drac_pipeline.defs.register import Refresh, documents_to_refresh, register
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.run_log import logging_to_run, tell
@@ -57,7 +56,6 @@ from drac_pipeline.pipeline.stages import SOURCE
 from drac_pipeline.pipeline.worklist import refresh_source, source_failure
 from drac_pipeline.store import Home, Manifest
 
-OP_NAME = "documents"
 NO_CLUSTER = "cluster"  # metadata of the failure of a run that could not work on its cluster
 CHECKS = {
     "no_table_syntax": "No line of the Markdown is still a row of a table in pipes or HTML.",
@@ -100,25 +98,26 @@ class DocumentsConfig(Config):
     )
 
 
-def make_stage_assets(config: DracConfig) -> AssetsDefinition:
+def make_stage_assets(config: DracConfig, corpus: str = "") -> AssetsDefinition:
     """The multi-asset of all stages; code versions follow the settings."""
+    documents, group = documents_of(corpus), group_of("corpus", corpus)
     versions = defined_versions(config)
     source = AssetSpec(
-        SOURCE_KEY,
+        asset_key(SOURCE, corpus),
         description="The file in the source; its data version is the SHA-256 of its bytes.",
         code_version=SOURCE_CODE_VERSION,
         skippable=True,
-        group_name="corpus",
+        group_name=group,
         kinds={"file"},
     )
     specs = [
         AssetSpec(
-            asset_key(stage.name),
-            deps=[asset_key(p) for p in stage.parents],
+            asset_key(stage.name, corpus),
+            deps=[asset_key(p, corpus) for p in stage.parents],
             description=stage.about,
             code_version=versions[stage.name],
             skippable=True,
-            group_name="corpus",
+            group_name=group,
             kinds={"python"},
         )
         for stage in STAGES
@@ -128,7 +127,7 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         checks = [
             AssetCheckSpec(
                 name,
-                asset=asset_key(s.name),
+                asset=asset_key(s.name, corpus),
                 description=CHECKS.get(name),
                 blocking=blocking,
                 partitions_def=documents,
@@ -139,14 +138,14 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
         checks.append(
             AssetCheckSpec(
                 INDEXED,
-                asset=asset_key(EMBEDDINGS),
+                asset=asset_key(EMBEDDINGS, corpus),
                 description="The vector index holds the chunks of this document as they are now.",
                 partitions_def=documents,
             )
         )
 
     @multi_asset(
-        name=OP_NAME,
+        name=named(DOCUMENTS, corpus),
         specs=[source, *specs],
         check_specs=checks,
         partitions_def=documents,
@@ -166,18 +165,19 @@ def make_stage_assets(config: DracConfig) -> AssetsDefinition:
 
 def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Home) -> None:
     """The body of the asset."""
-    context.instance.add_run_tags(context.run_id, process_tags(context.run_id))
-    selected = [s.name for s in STAGES if asset_key(s.name) in context.selected_asset_keys]
+    context.instance.add_run_tags(context.run.run_id, process_tags(context.run.run_id))
+    corpus = opened.corpus
+    selected = [s.name for s in STAGES if asset_key(s.name, corpus) in context.selected_asset_keys]
     stages = _named_stages(config.stages, selected)
-    whole = SOURCE_KEY in context.selected_asset_keys
+    whole = asset_key(SOURCE, corpus) in context.selected_asset_keys
     ranged = context.has_partition_key or context.has_partition_key_range
     force = config.force or (ranged and not whole)
     if not whole and not selected:  # checks alone, as by "Execute" on their page
         keys = context.partition_keys if ranged else [m.document_key for m in opened.store.manifests()]
         wanted = context.selected_asset_check_keys
-        told = recorded_checks(opened.store, keys, wanted)
-        if AssetCheckKey(asset_key(EMBEDDINGS), INDEXED) in wanted:
-            told += indexed_evaluations(index_state(opened), keys)
+        told = recorded_checks(opened.store, keys, wanted, corpus)
+        if AssetCheckKey(asset_key(EMBEDDINGS, corpus), INDEXED) in wanted:
+            told += indexed_evaluations(index_state(opened), keys, corpus)
         write_together(context, told)
         return
     if ranged:
@@ -188,7 +188,7 @@ def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Ho
     for outcome in failed:
         report(outcome)
         _tell_failure(context, outcome)
-    write_together(context, [failure_observation(o) for o in failed])
+    write_together(context, [failure_observation(o, corpus) for o in failed])
     for source, why in refresh.unreachable.items():
         tell(context, logging.ERROR, f"source {source}: {why}")
     for why in refresh.refused:
@@ -240,9 +240,9 @@ def _look_at_partitions(
             except DocumentError as e:
                 refresh.failed.append(source_failure(home.store, key, e))
         if whole:
-            write_together(context, [source_materialization(m) for m in good])
+            write_together(context, [source_materialization(m, home.corpus) for m in good])
         else:
-            register(context.instance, good)
+            register(context.instance, home, good)
         keys = [m.document_key for m in good]
     refresh.tasks = [(key, stages) for key in keys] if stages else []
     return refresh
@@ -273,10 +273,10 @@ def _refresh(
         )
     except DracError as e:
         raise Failure(str(e), allow_retries=False) from e
-    planned = [(asset_key(n), key) for key, names in refresh.tasks for n in names or ()]
+    planned = [(asset_key(n, home.corpus), key) for key, names in refresh.tasks for n in names or ()]
     for outcome in refresh.failed:
         if home.store.manifest(outcome.key):
-            planned.extend((asset_key(n), outcome.key) for n in (SOURCE, *stages))
+            planned.extend((asset_key(n, home.corpus), outcome.key) for n in (SOURCE, *stages))
     step = context.get_step_execution_context().step
     record_planned(context.instance, context.run, step.key, planned)
     return refresh

@@ -74,7 +74,9 @@ def index_uri(home: Home) -> str:
 
 
 def chunk_tables(home: Home) -> ChunkTables:
-    """The tables of a home's index. Raises StorageError where it is in a bucket without credentials."""
+    """The tables of a home's index. Raises StorageError where it is in a bucket without credentials,
+    ConfigError where another corpus's is in the same place."""
+    home.check_apart()
     uri = index_uri(home)
     return ChunkTables(uri, home.connection.lance_options if is_bucket_address(uri) else None)
 

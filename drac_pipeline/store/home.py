@@ -12,6 +12,7 @@ from drac_pipeline.errors import ConfigError
 from drac_pipeline.s3.connection import Connection
 from drac_pipeline.sources.address import SourceAddress, address_of_text, address_text, source_address
 from drac_pipeline.sources.remote import Remote
+from drac_pipeline.store.corpora import corpus_of_home, deployment_of_home
 from drac_pipeline.store.home_format import bring_to_format, check_format
 from drac_pipeline.store.local import LocalStore
 from drac_pipeline.store.store import Store
@@ -38,12 +39,30 @@ class Home:
         raise ConfigError(f"set {HOME_VARIABLE} (or DAGSTER_HOME) to the folder `drac run --home` wrote to")
 
     @cached_property
+    def corpus(self) -> str:
+        """The name of the corpus where the home is one of many in a deployment; else ""."""
+        return corpus_of_home(self.path)
+
+    def check_apart(self) -> None:
+        """Raises ConfigError where the home is a corpus's, and shares a place with another's."""
+        if self.corpus:
+            from drac_pipeline.corpora import check_apart
+
+            check_apart(self)
+
+    @property
+    def instance_path(self) -> Path:
+        """The folder of the Dagster instance: the home itself, or the deployment it is in."""
+        return deployment_of_home(self.path) or self.path
+
+    @cached_property
     def store(self) -> Store:
         """The artifacts: in the folder `store`, or in the bucket that `[store] url` names.
 
         Raises ConfigError; DracError where the home is of a release that this one cannot read.
         """
         check_format(self.path)
+        self.check_apart()
         if not self.config.store.url:
             return LocalStore(self.path / "store", self.remote)
         from drac_pipeline.store.open import open_object_store  # imports an SDK

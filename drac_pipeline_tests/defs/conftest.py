@@ -24,12 +24,12 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.defs.events import asset_key
-from drac_pipeline.defs.jobs import INGEST, ingest, register_documents, replan
+from drac_pipeline.defs.jobs import INGEST, make_jobs
 from drac_pipeline.defs.launch import open_instance
-from drac_pipeline.defs.partitions import documents
+from drac_pipeline.defs.names import DOCUMENTS, documents_of
 from drac_pipeline.defs.register import register
 from drac_pipeline.defs.resources import HomeResource
-from drac_pipeline.defs.stages import OP_NAME, make_stage_assets
+from drac_pipeline.defs.stages import make_stage_assets
 from drac_pipeline.pipeline import STAGES, find_work
 from drac_pipeline.store import Home
 from drac_pipeline_tests.postgres import Postgres, running_postgres
@@ -49,7 +49,7 @@ class Bench:
         """The definitions as a code location with these settings loads them."""
         return Definitions(
             assets=[make_stage_assets(config or DracConfig())],
-            jobs=[ingest, replan, register_documents],
+            jobs=make_jobs(),
             resources={"home": HomeResource()},
             executor=in_process_executor,
         )
@@ -57,10 +57,10 @@ class Bench:
     def register(self) -> list[str]:
         """Look at the source and register partitions, as `register_documents` does; gives all keys."""
         find_work(self.home, self.corpus, self.home.config)
-        register(self.instance, list(self.home.store.manifests()))
+        register(self.instance, self.home, list(self.home.store.manifests()))
         return sorted(m.document_key for m in self.home.store.manifests())
 
-    def launch(self, job: str = INGEST, op: str = OP_NAME, **config: object) -> ExecuteInProcessResult:
+    def launch(self, job: str = INGEST, op: str = DOCUMENTS, **config: object) -> ExecuteInProcessResult:
         """A run without partitions, as from the Launchpad or `drac run`."""
         return (
             self.definitions()
@@ -90,7 +90,7 @@ class Bench:
         keys = sorted(self.instance.get_dynamic_partitions("documents"))
         out: dict[str, dict[str, str]] = {k: {} for k in keys}
         for name in ASSETS:
-            found = self.instance.get_status_by_partition(AssetKey(name), keys, documents) or {}
+            found = self.instance.get_status_by_partition(AssetKey(name), keys, documents_of()) or {}
             for key in keys:
                 status = found.get(key)
                 out[key][name] = status.name if status else "MISSING"

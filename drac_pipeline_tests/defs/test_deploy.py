@@ -30,6 +30,7 @@ from dagster._core.launcher import LaunchRunContext
 
 from drac_pipeline.cli import main
 from drac_pipeline.defs.definitions import defs
+from drac_pipeline.defs.launch import code_of
 from drac_pipeline.store import Home
 from drac_pipeline_tests.postgres import Postgres
 from drac_pipeline_tests.s3.server import proxy_to, s3_server
@@ -190,12 +191,11 @@ def instance_of(config: Path, folder: Path) -> Iterator[DagsterInstance]:
 
 
 def a_run(instance: DagsterInstance) -> DagsterRun:
-    from drac_pipeline.defs.launch import _code_origin, _remote_origin
-
+    code = code_of(Home(Path("nowhere")))
     return instance.create_run_for_job(
         defs.resolve_job_def("ingest"),
-        job_code_origin=_code_origin("ingest"),
-        remote_job_origin=_remote_origin("ingest"),
+        job_code_origin=code.python_origin("ingest"),
+        remote_job_origin=code.remote_origin("ingest"),
     )
 
 

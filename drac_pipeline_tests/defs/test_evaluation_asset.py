@@ -9,7 +9,7 @@ from pathlib import Path
 from dagster import AssetKey, Definitions, in_process_executor
 
 from drac_pipeline.config import DracConfig
-from drac_pipeline.defs.evaluation import EVALUATE, NAME, evaluate_job, retrieval_evaluation
+from drac_pipeline.defs.evaluation import EVALUATE, NAME, make_evaluate_job, make_evaluation_asset
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.stages import make_stage_assets
 from drac_pipeline.inspection.serve import InspectionServer
@@ -23,8 +23,8 @@ QUESTIONS = (
 
 def launch(bench, **config: object):
     definitions = Definitions(
-        assets=[make_stage_assets(DracConfig()), retrieval_evaluation],
-        jobs=[evaluate_job],
+        assets=[make_stage_assets(DracConfig()), make_evaluation_asset()],
+        jobs=[make_evaluate_job()],
         resources={"home": HomeResource()},
         executor=in_process_executor,
     )

@@ -222,7 +222,7 @@ def test_a_backfill_outlives_its_daemon(home: Home, postgres: Postgres, tmp_path
     write_notes(tmp_path / "corpus", 101)
     with open_instance(home) as instance:
         find_work(home, tmp_path / "corpus", home.config)
-        keys = register(instance, list(home.store.manifests()))
+        keys = register(instance, home, list(home.store.manifests()))
         chosen = [*keys[:50], *keys[51:]]  # a gap: two runs
         launch_backfill(instance, chosen)
         with daemon(home, tmp_path) as first:

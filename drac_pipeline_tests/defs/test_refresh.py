@@ -11,9 +11,9 @@ from dagster import AssetKey, DagsterEventType, DagsterRunStatus, EventRecordsFi
 
 from drac_pipeline.config import DracConfig, RefreshConfig
 from drac_pipeline.defs.jobs import INGEST
+from drac_pipeline.defs.names import DOCUMENTS
 from drac_pipeline.defs.refresh import Tick, make_refresh_schedule, make_refresh_sensor, refresh_tick
 from drac_pipeline.defs.resources import HomeResource
-from drac_pipeline.defs.stages import OP_NAME
 from drac_pipeline.store import Home
 
 OLD = time.time() - 3600
@@ -37,7 +37,7 @@ def tick(bench, cursor: str = "") -> Tick:
 def run(bench, asked: Tick) -> set[str]:
     """Execute what a tick asked for; gives the documents it names."""
     assert asked.run is not None, asked.skip
-    config = asked.run.run_config["ops"][OP_NAME]["config"]
+    config = asked.run.run_config["ops"][DOCUMENTS]["config"]
     bench.launch(**config)
     return set(config["documents"])
 
@@ -89,7 +89,7 @@ def test_a_changed_planner_setting_runs_the_plan_and_what_follows(grown) -> None
     asked = tick(grown, quiet.cursor)
     assert asked.run is not None
     before = {m.document_key: m.stages["markdown"].made_at for m in grown.home.store.manifests()}
-    result = grown.launch(**asked.run.run_config["ops"][OP_NAME]["config"])
+    result = grown.launch(**asked.run.run_config["ops"][DOCUMENTS]["config"])
     assert {frozenset(v) & {"markdown", "elements"} for v in grown.emitted(result).values()} == {frozenset()}
     assert before == {m.document_key: m.stages["markdown"].made_at for m in grown.home.store.manifests()}
     assert tick(grown).run is None
@@ -205,7 +205,7 @@ def test_the_sensor_as_the_daemon_evaluates_it(grown) -> None:
     with build_sensor_context(grown.instance, resources={"home": resource}) as context:
         found = sensor.evaluate_tick(context)
     assert found.run_requests is not None and len(found.run_requests) == 1
-    assert found.run_requests[0].run_config["ops"][OP_NAME]["config"]["documents"] == ["extra.pdf"]
+    assert found.run_requests[0].run_config["ops"][DOCUMENTS]["config"]["documents"] == ["extra.pdf"]
 
 
 def test_documents_of_a_run_may_be_named_by_globs(grown) -> None:
@@ -227,7 +227,7 @@ def test_a_source_too_large_for_a_tick_is_looked_at_by_the_run(grown, monkeypatc
     os.utime(extra, (OLD, OLD))
     asked = tick(grown)
     assert asked.run is not None
-    config = asked.run.run_config["ops"][OP_NAME]["config"]
+    config = asked.run.run_config["ops"][DOCUMENTS]["config"]
     assert config["documents"] == [] and config["automatic"]
     made = grown.launch(**config)
     assert set(grown.emitted(made)) == {"extra.pdf"}

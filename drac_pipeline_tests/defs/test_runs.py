@@ -12,7 +12,7 @@ from dagster._core.workspace.load_target import ModuleTarget, PyProjectFileTarge
 
 from drac_pipeline.defs.launch import execute_documents
 from drac_pipeline.defs.metadata import check_metadata
-from drac_pipeline.defs.partitions import DOCUMENTS
+from drac_pipeline.defs.names import DOCUMENTS
 from drac_pipeline.pipeline import STAGES, process_document
 
 ROOT = Path(__file__).parents[2]

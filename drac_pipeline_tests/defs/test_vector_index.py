@@ -6,20 +6,20 @@ from dagster import AssetCheckKey, AssetKey, materialize
 
 from drac_pipeline.defs.resources import HomeResource
 from drac_pipeline.defs.retire import retire_documents
-from drac_pipeline.defs.vector_index import IN_STEP, INDEX_KEY, INDEXED, index_without_run, vector_index
+from drac_pipeline.defs.vector_index import IN_STEP, INDEX, INDEXED, index_without_run, make_vector_index
 from drac_pipeline.index.sync import index_state
 
 
 def shown(bench) -> dict[str, object]:
     """The metadata of the newest materialization."""
-    event = bench.instance.get_latest_materialization_event(INDEX_KEY)
+    event = bench.instance.get_latest_materialization_event(AssetKey(INDEX))
     found = event.asset_materialization
     return {name: value.value for name, value in found.metadata.items()}
 
 
 def verdict(bench) -> bool:
     records = bench.instance.event_log_storage.get_asset_check_execution_history(
-        AssetCheckKey(INDEX_KEY, IN_STEP), limit=1
+        AssetCheckKey(AssetKey(INDEX), IN_STEP), limit=1
     )
     return records[0].event.dagster_event.asset_check_evaluation_data.passed
 
@@ -41,7 +41,7 @@ def test_retiring_and_making_by_hand(bench) -> None:
     assert (shown(bench)["documents"], shown(bench)["documents removed"]) == (2, 1)
     assert index_without_run(bench.instance, bench.home) is None
 
-    done = materialize([vector_index], instance=bench.instance, resources={"home": HomeResource()})
+    done = materialize([make_vector_index()], instance=bench.instance, resources={"home": HomeResource()})
     assert done.success
     assert done.asset_materializations_for_node("vector_index")[0].asset_key == AssetKey("vector_index")
     assert (shown(bench)["documents written"], verdict(bench)) == (0, True)

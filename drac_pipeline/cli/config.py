@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import re
@@ -18,7 +20,7 @@ from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.config import CONFIG_FILE, ByDocument, DracConfig, Override, Settings, by_document
 from drac_pipeline.config.overrides import OVERRIDE
 from drac_pipeline.config_reference import config_reference
-from drac_pipeline.errors import DracError
+from drac_pipeline.errors import ClusterError, DracError
 from drac_pipeline.normalize.browser import find_browser
 from drac_pipeline.pipeline import STAGES, code_version
 from drac_pipeline.sources.open import open_source
@@ -49,6 +51,7 @@ def check(home: HomeOption) -> None:
         *_programs(config),
         *_credentials(config),
         *_folders(opened, config),
+        *([] if stored else _cluster(opened)),
     ]
     for wrong, told in problems:
         err.print(f"[bold red]wrong:[/] {told}" if wrong else f"[yellow]note:[/] {told}")
@@ -194,6 +197,30 @@ def _credentials(config: DracConfig) -> list[tuple[bool, str]]:
         return found
     except BotoCoreError as e:
         return [(True, f"model.profile: {e}")]
+
+
+def _cluster(opened: Home) -> list[tuple[bool, str]]:
+    config = opened.config
+    if config.map.engine != "ray":
+        return []
+    try:
+        from drac_pipeline.cluster.connect import connected
+        from drac_pipeline.cluster.nodes import check_nodes, cluster_nodes, fit_as_here, seen_by_nodes
+
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(connected(config.map))
+            expected = fit_as_here(config)
+            if opened.store.has_documents():
+                some = [(m.document_key, None) for m in itertools.islice(opened.store.manifests(), 100)]
+                expected = stack.enter_context(seen_by_nodes(opened.store, some, config))
+            nodes = cluster_nodes()
+            check_nodes(nodes, expected)
+    except ClusterError as e:
+        return [(True, escape(str(e)))]
+    if not nodes:
+        return [(False, "map.engine: the cluster has no node with CPUs yet")]
+    out.print(f"map.engine: {len(nodes)} nodes can work: {', '.join(n.name for n in nodes)}", markup=False)
+    return []
 
 
 def _folders(opened: Home, config: DracConfig) -> list[tuple[bool, str]]:

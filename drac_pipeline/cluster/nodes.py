@@ -96,6 +96,11 @@ def check_nodes(nodes: Sequence[Node], expected: Expected) -> None:
         raise ClusterError(told_unfit(wrong))
 
 
+def fit_as_here(config: DracConfig) -> Expected:
+    """What nodes have to have as this process has it, whatever the documents."""
+    return replace(fitness.expected_here(), environment=_environment(config))
+
+
 @contextlib.contextmanager
 def seen_by_nodes(store: Store, tasks: Sequence[Task], config: DracConfig) -> Iterator[Expected]:
     """What nodes have to have for these tasks. In a folder a file says that it is the same one, and is
@@ -104,11 +109,10 @@ def seen_by_nodes(store: Store, tasks: Sequence[Task], config: DracConfig) -> It
     roots = dict.fromkeys(m.source.root for m in known if "://" not in m.source.root)
     probe = pickle.dumps((store, known[0].document_key, known[0].source.fingerprint)) if known else b""
     expected = replace(
-        fitness.expected_here(),
+        fit_as_here(config),
         store=store.address,
         probe=probe,
         sources=tuple(str(path_of_text(root)) for root in roots),
-        environment=_environment(config),
     )
     if not isinstance(store, LocalStore):
         yield expected

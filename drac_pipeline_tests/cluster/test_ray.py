@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import os
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from drac_pipeline.cli import main
 from drac_pipeline.cluster.books import Bookkeeper
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import ClusterError
@@ -252,6 +254,21 @@ def test_a_node_that_is_not_fit_is_named(tmp_path, cluster, corpus):
             assert any(told in line for line in lines)
 
 
+def test_the_settings_are_checked_against_the_cluster(tmp_path, cluster, corpus, capfd):
+    home = Home(tmp_path / "home")
+    tasks_of(home, corpus)
+    lines = f'[map]\nengine = "ray"\naddress = "{cluster.address}"\n'
+    (home.path / "drac.toml").write_text(lines)
+    with contextlib.suppress(SystemExit):
+        main(["config", "check", "--home", str(home.path)])
+    assert "2 nodes can work" in capfd.readouterr().out
+    (home.path / "drac.toml").write_text(lines.replace(cluster.address, "127.0.0.1:1"))
+    with pytest.raises(SystemExit) as e:
+        main(["config", "check", "--home", str(home.path)])
+    assert e.value.code == 2
+    assert "no Ray cluster" in capfd.readouterr().err
+
+
 def test_without_a_cluster_it_says_so(tmp_path, corpus):
     pytest.importorskip("ray")
     home = Home(tmp_path / "home")
@@ -373,7 +390,7 @@ def test_a_bucket_keeps_the_artifacts_of_all_nodes(tmp_path, cluster, corpus, mo
         home.path.mkdir()
         (home.path / "drac.toml").write_text(
             f'[store]\nurl = "s3://drac/home"\nendpoint_url = "{url}"\n'
-            f'[map]\nengine = "ray"\naddress = "{cluster.address}"\nenvironment = {keys}\n'
+            f'[map]\nengine = "ray"\naddress = "{cluster.address}"\nenvironment = {list(keys)}\n'
         )
         outcomes = list(map_documents(home.store, tasks_of(home, corpus), home.config))
         assert sorted(o.key for o in outcomes) == ["manual.pdf", "notes/site visit.pdf", "two pages.pdf"]

@@ -52,7 +52,7 @@ def main() -> None:
     for path in given.lend:
         lend(Path(path), given.root)
     own = {k: v for k, v in os.environ.items() if k.startswith(KEPT)}
-    env = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **own}
+    env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **own}
     user, folder = "root", "/"
     for kind, rest in instructions(ROOT / "deploy" / "Dockerfile"):
         if kind in ("ARG", "ENV"):
@@ -80,12 +80,22 @@ def main() -> None:
 def run(root: Path, command: str, env: dict[str, str], user: str, folder: str) -> None:
     """Run a command in the root, in mount and process name spaces of its own."""
     inner = f"cd {shlex.quote(folder)} && exec /bin/bash -o pipefail -c {shlex.quote(command)}"
+    env = {**env, "HOME": home_of(root, user)}
     script = f"""set -e
 mount -t proc proc {root}/proc; mount --rbind /dev {root}/dev; mount --bind /sys {root}/sys
 exec chroot --userspec={user}:{user} {root} /bin/bash -c {shlex.quote(inner)}"""
     done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "bash", "-c", script], env=env)
     if done.returncode:
         sys.exit(done.returncode)
+
+
+def home_of(root: Path, user: str) -> str:
+    """The home of a user in the root."""
+    for line in (root / "etc" / "passwd").read_text().splitlines():
+        name, *_, home, _shell = line.split(":")
+        if name == user:
+            return home
+    return "/"
 
 
 def copy(source: Path, target: Path) -> None:

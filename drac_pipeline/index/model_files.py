@@ -86,6 +86,9 @@ def _packaged(package: str, name: str) -> Path | None:
 
 def _in_hub_cache() -> Iterator[tuple[Path, Path]]:
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
-    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
-    for snapshot in sorted((cache / HUB_FOLDER / "snapshots").glob("*")):
-        yield _in_folder(snapshot)
+    try:
+        cache = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
+        found = [_in_folder(s) for s in sorted((cache / HUB_FOLDER / "snapshots").glob("*"))]
+    except (OSError, RuntimeError):  # not to be read, or a user without a home, as services often are
+        return
+    yield from found

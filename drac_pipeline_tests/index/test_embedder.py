@@ -2,6 +2,7 @@
 
 import multiprocessing
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +83,22 @@ def test_the_mean_of_parts_weighs_their_tokens():
     vectors = np.array([[1, 0], [0, 1], [0, 1]], np.float32)
     mean = mean_of_parts(vectors, [0, 0, 1], [3, 1, 7], 2)
     assert np.allclose(mean, [[3 / 10**0.5, 1 / 10**0.5], [0, 1]])
+
+
+def test_a_user_without_a_home_of_its_own_has_no_hub_cache(tmp_path, monkeypatch):
+    for name in ("HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def denied(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    for fault in (
+        denied,
+        lambda *_: (_ for _ in ()).throw(RuntimeError("Could not determine home directory.")),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "expanduser" if fault is not denied else "glob", fault)
+            assert find_model().variant == "int8"  # the one of the packages
 
 
 def test_files_come_from_a_folder_or_the_hubs_cache(tmp_path, monkeypatch):

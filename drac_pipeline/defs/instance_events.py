@@ -39,6 +39,8 @@ from dagster._core.storage.event_log.schema import (
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from dagster._time import get_current_timestamp
 
+from drac_pipeline.defs.event_log_index import BatchIndex
+
 PARTITIONS_PER_QUERY = 10_000  # SQLite takes 32,766 variables in a statement
 EVENTS_PER_WRITE = 1_000  # other writers wait for a transaction to end
 
@@ -239,8 +241,13 @@ def write_together(
                 ),
             )
         )
+    storage = context.instance.event_log_storage
+    if not isinstance(storage, BatchIndex):  # the stock ones take batches of one kind, if that
+        for entry in entries:
+            storage.store_event(entry)
+        return
     for start in range(0, len(entries), EVENTS_PER_WRITE):
-        context.instance.event_log_storage.store_event_batch(entries[start : start + EVENTS_PER_WRITE])
+        storage.store_event_batch(entries[start : start + EVENTS_PER_WRITE])
 
 
 def _content(

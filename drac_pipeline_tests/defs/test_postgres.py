@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pymupdf
 import pytest
-from dagster import AssetKey, DagsterInstance, DagsterRunStatus, RunsFilter
+from dagster import AssetKey, DagsterInstance, DagsterRunStatus, RunsFilter, materialize
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from dagster_postgres import PostgresEventLogStorage
 
@@ -31,6 +31,7 @@ from drac_pipeline.pipeline import STAGES, find_work
 from drac_pipeline.store import Home
 from drac_pipeline_tests.defs.conftest import ASSETS, Bench
 from drac_pipeline_tests.defs.test_event_log import event_of
+from drac_pipeline_tests.defs.test_instance_events import COMPLETE, KEYS, together
 from drac_pipeline_tests.postgres import Postgres
 
 ROOT = Path(__file__).parents[2]
@@ -114,6 +115,25 @@ def test_the_stock_class_reads_what_ours_wrote(instance: DagsterInstance) -> Non
     assert stock.get_materialized_partitions(AssetKey("pages")) == {"a", "b"}
     last = stock.get_asset_records([AssetKey("pages")])[0].asset_entry.last_materialization
     assert last is not None and last.get_dagster_event().partition == "b"
+
+
+def test_documents_are_told_of_in_the_stock_class_too(
+    postgres: Postgres, tmp_path: Path, monkeypatch
+) -> None:
+    """Slower, and without code versions; nothing is lost."""
+    monkeypatch.setenv("DAGSTER_EVENT_BATCH_SIZE", "100")
+    stock = CONFIG.read_text().replace("drac_pipeline.defs.postgres_event_log", "dagster_postgres.event_log")
+    stock = stock.replace("BatchPostgresEventLogStorage", "PostgresEventLogStorage")
+    (tmp_path / "dagster.yaml").write_text(stock)
+    assert postgres.port
+    with DagsterInstance.from_config(str(tmp_path)) as opened:
+        assert type(opened.event_log_storage) is PostgresEventLogStorage
+        opened.add_dynamic_partitions("documents", KEYS)
+        config = {"ops": {"together": {"config": {"keys": KEYS, "fail": ["b.pdf"]}}}}
+        assert materialize([together], instance=opened, run_config=config).success
+        assert opened.event_log_storage.get_materialized_partitions(AssetKey("pages")) == set(KEYS)
+        history = opened.event_log_storage.get_asset_check_execution_history(COMPLETE, limit=10)
+        assert {r.partition: r.status.value for r in history if r.partition}["b.pdf"] == "FAILED"
 
 
 def test_ids_are_seen_in_their_order_whoever_writes(instance: DagsterInstance, postgres: Postgres) -> None:

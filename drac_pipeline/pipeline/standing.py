@@ -121,5 +121,6 @@ def _object_state(home: Home, manifest: Manifest, looked: Looked, then: str) -> 
 def _made(home: Home, manifest: Manifest, fingerprint: str) -> tuple[str, str]:
     state, why = made_state(home.store, manifest, home.config, fingerprint)
     if state == "failed" and home.config.refresh.trigger != "off":
-        why = f"{why} By itself: {retry(manifest, home.config).reason}."
+        told = retry(manifest, home.config).reason
+        why = f"{why} {told[0].upper()}{told[1:]}."
     return state, why

@@ -52,6 +52,15 @@ def test_new_changed_gone_and_excluded_documents_show_before_the_next_run(
     assert states(again) == states(again), "looking changes nothing"
 
 
+def test_a_failed_document_says_when_it_is_tried_again_by_itself(home: Home, corpus: Path) -> None:
+    (corpus / "bad.pdf").write_bytes(b"%PDF-1.7 cut")
+    refresh(home, corpus)
+    (home.path / "drac.toml").write_text('[refresh]\ntrigger = "sensor"\n')
+    (bad,) = (d for d in overview(Home(home.path)).documents if d.key == "bad.pdf")
+    assert bad.state == "failed"
+    assert bad.why.endswith("Not tried again by itself until the file or the stage's settings change.")
+
+
 def test_documents_that_are_done_and_not_whole(home: Home, corpus: Path) -> None:
     with pymupdf.open() as doc:
         doc.new_page()

@@ -55,7 +55,9 @@ def print_summary(
 ) -> None:
     """Documents, pages, elements, chunks, seconds; failures with their reason; where things lie.
     Without `everything` the table of documents ends after MOST_ROWS."""
-    done = {k: _figures(home.store.manifest(k)) for k in summary.outcomes}
+    known = home.store.manifests_of(summary.outcomes)
+    done = {k: _figures(known.get(k)) for k in summary.outcomes}
+    del known  # of thousands of documents only the figures are kept
     if done:
         console.print(_documents_table(summary, done, None if everything else MOST_ROWS))
     failures = summary.failures

@@ -30,7 +30,7 @@ from drac_pipeline.pipeline import STAGES, STAGES_BY_NAME, DocumentOutcome, Stat
 from drac_pipeline.pipeline.look import due_documents, look_at_sources
 from drac_pipeline.pipeline.pool import Task
 from drac_pipeline.pipeline.stages import SOURCE
-from drac_pipeline.pipeline.worklist import refresh_source, source_failure
+from drac_pipeline.pipeline.worklist import refresh_sources, source_failure
 from drac_pipeline.store import Home, Manifest
 
 
@@ -159,11 +159,11 @@ def documents_to_refresh(
     manifests = {m.document_key: m for m in _manifests(home, keys)}
     if missing := set(keys) - set(manifests):
         raise ConfigError(f"not in this home: {', '.join(sorted(missing)[:5])}; see `drac status`")
-    for key in keys if look else ():
-        try:
-            manifests[key] = refresh_source(home.store, key, trust_times=True)
-        except DocumentError as e:
-            out.failed.append(source_failure(home.store, key, e))
+    for key, found in refresh_sources(home.store, keys if look else (), trust_times=True):
+        if isinstance(found, DocumentError):
+            out.failed.append(source_failure(home.store, key, found))
+        else:
+            manifests[key] = found
     for key in [*waiting, *(o.key for o in out.failed)]:
         manifests.pop(key, None)
     register(instance, home, manifests.values())

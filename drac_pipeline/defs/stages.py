@@ -53,7 +53,7 @@ from drac_pipeline.pipeline import STAGES, DocumentOutcome
 from drac_pipeline.pipeline.pool import map_documents
 from drac_pipeline.pipeline.progress import PageLines, listening_to_pages, report
 from drac_pipeline.pipeline.stages import SOURCE
-from drac_pipeline.pipeline.worklist import refresh_source, source_failure
+from drac_pipeline.pipeline.worklist import refresh_sources, source_failure
 from drac_pipeline.store import Home, Manifest
 
 NO_CLUSTER = "cluster"  # metadata of the failure of a run that could not work on its cluster
@@ -234,11 +234,11 @@ def _look_at_partitions(
     refresh = Refresh()
     if whole or STAGES[0].name in stages:
         good: list[Manifest] = []
-        for key in keys:
-            try:
-                good.append(refresh_source(home.store, key, trust_times=not whole))
-            except DocumentError as e:
-                refresh.failed.append(source_failure(home.store, key, e))
+        for key, found in refresh_sources(home.store, keys, trust_times=not whole):
+            if isinstance(found, DocumentError):
+                refresh.failed.append(source_failure(home.store, key, found))
+            else:
+                good.append(found)
         if whole:
             write_together(context, [source_materialization(m, home.corpus) for m in good])
         else:

@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -267,6 +268,22 @@ def refresh_source(store: Store, key: str, *, trust_times: bool = False) -> Mani
     if source == known and not _failed_at_source(manifest):
         return manifest
     return store.update_manifest(key, lambda m: _with_source(m, key, source))
+
+
+def refresh_sources(
+    store: Store, keys: Iterable[str], *, trust_times: bool = False
+) -> Iterator[tuple[str, Manifest | DocumentError]]:
+    """`refresh_source` for each document, in their order; some at a time, since objects in buckets are
+    mostly waited for."""
+
+    def one(key: str) -> tuple[str, Manifest | DocumentError]:
+        try:
+            return key, refresh_source(store, key, trust_times=trust_times)
+        except DocumentError as e:
+            return key, e
+
+    with ThreadPoolExecutor(store.remote.connection.in_parallel) as pool:
+        yield from pool.map(one, keys)
 
 
 def source_failure(store: Store, key: str, error: DocumentError) -> DocumentOutcome:

@@ -52,8 +52,8 @@ def killed_when(proxy: Proxy, due: Callable[[Request], bool], *arguments: object
     """Run the command as a process of its own and kill it and all it started at the first request that is
     `due`; gives its exit code."""
     command = [sys.executable, "-c", "from drac_pipeline.cli import main; main()", *map(str, arguments)]
-    pipe = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, start_new_session=True, **pipe)
+    none = subprocess.DEVNULL
+    process = subprocess.Popen(command, start_new_session=True, stdout=none, stderr=none)
 
     def fault(request: Request) -> str | None:
         if due(request):

@@ -117,8 +117,8 @@ class _Figures:
 def _figures(manifest: Manifest | None) -> _Figures:
     if manifest is None:
         return _Figures()
-    counts = [_count(manifest, *name) for name in _COUNTED]
-    return _Figures(*counts, *condition(manifest))
+    pages, elements, chunks = (_count(manifest, *name) for name in _COUNTED)
+    return _Figures(pages, elements, chunks, *condition(manifest))
 
 
 _COUNTED = (("normalized_pdf", "pages"), ("elements", "elements"), ("chunks", "chunks"))

@@ -267,6 +267,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=["overhead", "batches", "model"])
     parser.add_argument("--documents", type=int, default=200)
     parser.add_argument("--batches", type=int, default=1000)
+    parser.add_argument("--calls", type=int, default=250, help="of `model`, at the service at once")
     parser.add_argument("--seconds", type=float, default=20.0)
     args = parser.parse_args()
     with cluster() as address:
@@ -278,7 +279,7 @@ def main() -> None:
                 elif part == "batches":
                     batches(address, Path(name), args.batches, args.seconds)
                 elif part == "model":
-                    model(address, Path(name), args.batches, args.seconds)
+                    model(address, Path(name), args.calls, args.seconds)
                 else:
                     sys.exit(f"no such part: {part}")
 

@@ -195,7 +195,8 @@ def test_pages_are_told_and_an_interrupt_stops_the_cluster(tmp_path, cluster):
     await_(lambda: not _working_on(home))
 
 
-def test_an_interrupted_run_stops_the_cluster(tmp_path, cluster):
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_an_interrupted_run_stops_the_cluster(tmp_path, cluster, sent, code):
     """The command, and with it the Dagster run that it is."""
     root = tmp_path / "corpus"
     root.mkdir()
@@ -214,9 +215,9 @@ def test_an_interrupted_run_stops_the_cluster(tmp_path, cluster):
     ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
         await_(lambda: _working_on(home) or run.poll() is not None)
-        run.send_signal(signal.SIGINT)
+        run.send_signal(sent)
         told = run.communicate(timeout=120)[1]
-    assert run.returncode == 130, told
+    assert run.returncode == code, told
     await_(lambda: not _working_on(home))
 
 
@@ -252,6 +253,28 @@ def test_a_node_that_is_not_fit_is_named(tmp_path, cluster, corpus):
             "/not/mounted",
         ):
             assert any(told in line for line in lines)
+
+
+def test_a_node_that_joins_later_and_is_not_fit_gets_no_document(tmp_path, cluster, make_pdf, caplog):
+    other = tmp_path / "other" / "pymupdf-0.0.1.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: pymupdf\nVersion: 0.0.1\n")
+    path = os.pathsep.join([str(other.parent), os.environ.get("PYTHONPATH", "")])
+    root = tmp_path / "corpus"
+    for n in range(8):
+        make_pdf(root / f"{n}.pdf", *LONG)
+    home = Home(tmp_path / "home")
+    joined: list[Any] = []
+    outcomes = []
+    # two at once fill the two good nodes; from the first that is done on, a third node has room
+    for outcome in map_documents(home.store, tasks_of(home, root), settings(cluster)):
+        outcomes.append(outcome)
+        if not joined:
+            joined.append(cluster.add_node(**NODE, env_vars={"PYTHONPATH": path}))
+    cluster.remove_node(joined[0])
+    assert [o.failure for o in outcomes] == [None] * 8
+    [line] = [m for m in caplog.messages if "is left out" in m]
+    assert "has pymupdf 0.0.1, the driver" in line
 
 
 def test_the_settings_are_checked_against_the_cluster(tmp_path, cluster, corpus, capfd):

@@ -7,6 +7,7 @@
     python benchmarks/scale changed --documents 10000 --share 0.01
     python benchmarks/scale ui --documents 10000
     python benchmarks/scale simulate --documents 100000   # commands and ui on a home whose outputs are links
+    python benchmarks/scale keys --documents 100000
 
 ingest    Documents that go through all stages for real: the stages alone, then `drac run` on the same
           documents in a fresh home. `x stages` is what the rest (Dagster, index, overview) adds.
@@ -19,6 +20,7 @@ changed   A share of the documents changed, then `drac run`; against the stages'
 ui        What the web server takes for the UI's questions, the first time and then. `x 1,000` compares with
           a home of 1,000 documents.
 simulate  No real documents: outputs are links, events are written by the code a run uses.
+keys      No documents at all: keys and materializations in an event log, then the UI's questions to it.
 
 Homes are made once, in --work, and used again; they are as after a real run, but texts and vectors are made
 up (see made_home.py). `cpu` counts all processes of a command; trust it and the ratios, not the clock, on
@@ -31,7 +33,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from corpus import KINDS, make_corpus, write_document
@@ -42,6 +43,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 COLUMNS = ("wall s", "cpu s", "MB")
 UI_SMALL = 1_000
+MODES = ("ingest", "overhead", "commands", "changed", "ui", "simulate", "keys")
 
 
 def ingest(work: Path, documents: int, kinds: tuple[str, ...]) -> None:
@@ -99,6 +101,7 @@ def commands(work: Path, documents: int, *, linked: bool = False) -> None:
         if linked and words[0] in ("search", "export"):
             continue  # of links to a few documents they say nothing
         taken = command("drac", *words, "--home", home.path)
+        label += "" if taken.code == 0 else f" (ended with {taken.code})"
         rows.append((label, *_figures(taken), taken.cpu / floor.cpu))
     for label, mode in (("sensor tick, nothing changed", "tick"), ("sensor tick, full look", "look")):
         taken = _python(mode, source, home.path)
@@ -144,18 +147,38 @@ def ui(work: Path, documents: int, *, linked: bool = False) -> None:
     for number in sorted({min(UI_SMALL, documents), documents}):
         _, home = _ready(work, number, linked=linked)
         found[number] = timed(home.path)
+    _print_ui(found)
+
+
+def _print_ui(found: dict[int, dict[str, tuple[float, float, float, int]]]) -> None:
     small, large = found[min(found)], found[max(found)]
     rows = []
     for label, (first, then, cpu, size) in large.items():
         rows.append((label, first, then, cpu, size, then / small[label][1] if small[label][1] else 0.0))
     columns = ("first s (memory: MB)", "then s", "cpu s", "bytes", f"x {min(found):,}")
-    print_table(f"web server, {documents:,} documents", ("question", *columns), rows)
+    print_table(f"web server, {max(found):,} documents", ("question", *columns), rows)
 
 
 def simulate(work: Path, documents: int) -> None:
     """Commands and UI on a home whose outputs are links."""
     commands(work, documents, linked=True)
     ui(work, documents, linked=True)
+
+
+def keys(work: Path, documents: int) -> None:
+    """An event log of so many keys, and what the UI's questions to it take."""
+    from only_keys import made
+    from ui import timed
+
+    found, written = {}, {}
+    for number in sorted({min(UI_SMALL, documents), documents}):
+        folder = work / f"keys-{number}"
+        if folder.exists():
+            shutil.rmtree(folder)
+        home, written = made(folder, number)
+        found[number] = timed(home.path)
+    print_table(f"event log of {documents:,} keys", ("", "figure"), list(written.items()))
+    _print_ui(found)
 
 
 def _ready(work: Path, documents: int, *, linked: bool = False):
@@ -213,9 +236,7 @@ def _python(mode: str, source: Path, home: Path) -> Taken:
 def main() -> None:
     """Run a mode."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "mode", choices=["all", "ingest", "overhead", "commands", "changed", "ui", "simulate"]
-    )
+    parser.add_argument("mode", choices=["all", *MODES])
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--share", type=float, default=0.01, help="of documents that change")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), help="of documents that are ingested")
@@ -226,24 +247,19 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     args.work.mkdir(parents=True, exist_ok=True)
     become_reaper()
-    for mode in _modes(args.mode):
-        if mode == "ingest":
-            number = min(args.documents, 300) if args.mode == "all" else args.documents
-            ingest(args.work, number, tuple(args.kinds))
-        elif mode == "overhead":
-            overhead(args.work, args.documents)
-        elif mode == "commands":
-            commands(args.work, args.documents)
-        elif mode == "changed":
-            changed(args.work, args.documents, args.share)
-        elif mode == "ui":
-            ui(args.work, args.documents)
-        else:
-            simulate(args.work, 10 * args.documents if args.mode == "all" else args.documents)
-
-
-def _modes(asked: str) -> Iterator[str]:
-    yield from ("ingest", "overhead", "commands", "changed", "ui", "simulate") if asked == "all" else (asked,)
+    large = 10 * args.documents if args.mode == "all" else args.documents
+    small = min(args.documents, 300) if args.mode == "all" else args.documents
+    run = {
+        "ingest": lambda: ingest(args.work, small, tuple(args.kinds)),
+        "overhead": lambda: overhead(args.work, args.documents),
+        "commands": lambda: commands(args.work, args.documents),
+        "changed": lambda: changed(args.work, args.documents, args.share),
+        "ui": lambda: ui(args.work, args.documents),
+        "simulate": lambda: simulate(args.work, large),
+        "keys": lambda: keys(args.work, large),
+    }
+    for mode in MODES if args.mode == "all" else (args.mode,):
+        run[mode]()
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from drac_pipeline.defs.events import asset_key, write_outcomes
 from drac_pipeline.defs.instance_events import record_planned
 from drac_pipeline.defs.jobs import INGEST
 from drac_pipeline.defs.launch import open_instance
+from drac_pipeline.defs.names import DOCUMENTS
 from drac_pipeline.defs.register import register
-from drac_pipeline.defs.stages import OP_NAME
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, StageOutcome
 from drac_pipeline.store import Home, Manifest
 
@@ -33,13 +33,13 @@ def fill(home: Home) -> tuple[int, float]:
     """Fill the log of the home's instance; gives documents and CPU seconds. A log that has them is left."""
     began = time.process_time()
     with open_instance(home) as instance:
-        if instance.get_dynamic_partitions("documents"):
+        if instance.get_dynamic_partitions(DOCUMENTS):
             return 0, 0.0
-        register(instance, list(home.store.manifests()))
+        register(instance, home, list(home.store.manifests()))
         job = defs.resolve_job_def(INGEST)
         plan = create_execution_plan(InMemoryJob(job))
         run = instance.create_run_for_job(job_def=job, execution_plan=plan)
-        step = plan.get_step_by_key(OP_NAME)
+        step = plan.get_step_by_key(DOCUMENTS)
         context: Any = SimpleNamespace(
             instance=instance,
             get_step_execution_context=lambda: SimpleNamespace(

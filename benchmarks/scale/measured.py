@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,15 +45,31 @@ def command(*words: str | Path, env: Mapping[str, str] | None = None) -> Taken:
         env={**os.environ, **(env or {})},
         start_new_session=True,
     )
-    assert process.stdout is not None
-    output = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    peak = _Peak(process.pid)
+    output, _ = process.communicate()
     wall = time.monotonic() - began
     _reap_orphans()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Taken(wall, cpu, usage.ru_maxrss / 1024, process.returncode, output)
+    return Taken(wall, cpu, peak.mb, process.returncode, output)
+
+
+class _Peak(threading.Thread):
+    """Looks at the peak of a process's memory until it ends; what `wait4` says counts this program in."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.status, self.mb = Path(f"/proc/{pid}/status"), 0.0
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            try:
+                text = self.status.read_text()
+                self.mb = int(text.split("VmHWM:")[1].split()[0]) / 1024
+            except (OSError, IndexError):  # it has ended
+                return
+            time.sleep(0.1)
 
 
 def _reap_orphans(patience: float = 10.0) -> None:

@@ -90,7 +90,8 @@ class LocalStore:
 
     def manifests_of(self, keys: Iterable[str]) -> dict[str, Manifest]:
         """The manifests of those of `keys` that the store knows."""
-        return {key: m for key in keys if (m := self.manifest(key)) is not None}
+        paths = ((key, f"{self._document_path(key)}/{MANIFEST_FILE}") for key in keys)
+        return {key: m for key, path in paths if (m := self._look_at_manifest(path)) is not None}
 
     def manifests(self, *, retired: bool = False) -> Iterator[Manifest]:
         """All manifests, in no particular order; those of retired documents only if asked for."""

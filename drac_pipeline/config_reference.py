@@ -48,6 +48,7 @@ document_seconds = 14400
 | environment | |
 |---|---|
 | `DRAC_HOME` | the home that commands use without `--home` |
+| `DRAC_CORPUS` | the corpus, where that home is a deployment of many; before it comes `--corpus` |
 | `DRAC_LOG_FORMAT`, `DRAC_LOG_LEVEL` | before `[logs] format` and `level` |
 | `DAGSTER_HOME` | the same for the Dagster UI and daemon; used where `DRAC_HOME` is not set |
 """

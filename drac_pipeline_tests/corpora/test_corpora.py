@@ -15,6 +15,9 @@ from drac_pipeline.corpora import add_corpus, open_corpus, remove_corpus
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.index.search import search
 from drac_pipeline.index.sync import index_state, sync_index
+from drac_pipeline.llm.ledger import Purpose
+from drac_pipeline.llm.open import open_service
+from drac_pipeline.llm.protocol import BudgetExceeded
 from drac_pipeline.pipeline import find_work, process_document
 from drac_pipeline.store import Home
 from drac_pipeline.store.corpora import Deployment
@@ -143,6 +146,19 @@ def test_a_command_is_told_which_corpus_it_works_on(deployment: Deployment, monk
     ):
         assert drac("config", "show", *arguments) == 2
         assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_one_corpus_spends_is_not_of_another_s_budget(deployment: Deployment) -> None:
+    calls = Purpose("terms.pdf", "markdown", "pages 1-2", "convert-v1")
+    ledgers = {}
+    for name in WORDS:
+        settings(deployment, name, '[model]\nregion = "eu-west-1"\nbudget_per_day = 1.0\n')
+        home = open_corpus(deployment, name)
+        ledgers[name] = open_service(home.config.model, home.store.state, "the same run").ledger
+        ledgers[name].begin(calls, "bedrock", "m", "c1", 1, 0.6)
+    for ledger in ledgers.values():
+        with pytest.raises(BudgetExceeded, match=r"\$0\.6000 of the \$1\.0000 per day"):
+            ledger.begin(calls, "bedrock", "m", "c2", 1, 0.6)
 
 
 @pytest.fixture

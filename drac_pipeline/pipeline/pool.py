@@ -24,7 +24,7 @@ from pathlib import Path
 
 from drac_pipeline import cores
 from drac_pipeline.config import DracConfig
-from drac_pipeline.errors import DocumentError, SourceChanged
+from drac_pipeline.errors import DocumentError, SourceChanged, StorageError
 from drac_pipeline.logs import Outlet, doing, gathered, send_to
 from drac_pipeline.pages import Crew, end_with_parent, helped_by
 from drac_pipeline.pipeline.freshness import parent_versions
@@ -238,8 +238,12 @@ CRASHED = Killed(
 
 def died(store: Store, task: Task, why: Killed, config: DracConfig) -> DocumentOutcome:
     key, stages = task
-    manifest = store.manifest(key)
     named = [s.name for s in STAGES if stages is None or s.name in stages]
+    try:
+        manifest = store.manifest(key)
+    except StorageError as e:  # nor can it be written down: the outcome says it, and the next run tries again
+        failure = FailureRecord(stage=named[0], kind=why.kind, cause=f"{why.cause}; {e}", at=now())
+        return DocumentOutcome(key, [StageOutcome(named[0], "failed", failure=failure)])
     began = _interrupted_stage(manifest, named)
     if manifest is None:
         return _left(key, began)

@@ -75,7 +75,7 @@ def backfill(folder: Path, corpus: Path) -> tuple[float, float, float]:
     home = Home(folder / "by-daemon")
     with open_instance(home) as instance:
         find_work(home, corpus, home.config)
-        keys = register(instance, list(home.store.manifests()))
+        keys = register(instance, home, list(home.store.manifests()))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -150,9 +150,11 @@ def run_tool(
 
 
 def clean_environment(home: Path, temporary: Path) -> dict[str, str]:
-    """A minimal environment: no proxies, no credentials, private home and temporary folder."""
+    """A minimal environment: no proxies, no credentials, private home and temporary folder, and the same
+    language and time zone on every machine."""
     path = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
-    return {"PATH": path, "HOME": str(home), "TMPDIR": str(temporary), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    places = {"PATH": path, "HOME": str(home), "TMPDIR": str(temporary)}
+    return {**places, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
 
 @functools.lru_cache(maxsize=1)

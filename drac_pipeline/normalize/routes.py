@@ -40,6 +40,7 @@ from drac_pipeline.normalize.pdf import REPAIR, UNLOCK, decrypt_pdf, probe_pdf
 from drac_pipeline.normalize.policies import Prepared, prepare_office
 from drac_pipeline.normalize.print_part import beginning
 from drac_pipeline.normalize.sanitize import sanitize_html
+from drac_pipeline.normalize.stamps import take_out_stamps
 from drac_pipeline.normalize.table_book import write_book
 from drac_pipeline.normalize.unlock import unlock_office
 from drac_pipeline.normalize.unlock_odf import unlock_odf
@@ -164,6 +165,8 @@ def _normalize(document: SourceDocument, workdir: Path, config: NormalizeConfig)
                 f"there is no way from {found.format} to PDF",
                 remedy=_REMEDIES.get(found.format, "Export it as PDF, or exclude it from the source."),
             )
+    if made.route != "pass-through":
+        take_out_stamps(made.pdf)
     return made.model_copy(update={"warnings": [*notes, *made.warnings]})
 
 

@@ -433,7 +433,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "normalized_pdf",
         (SOURCE,),
-        7,
+        8,
         lambda c: (c.normalize,),
         _normalized_pdf,
         "The document as PDF: a PDF byte for byte, an office file by LibreOffice, an image or page wrapped.",

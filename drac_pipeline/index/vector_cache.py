@@ -31,7 +31,7 @@ class VectorCache:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(path, timeout=60.0, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode=WAL")
+        # SQLite's first journal and no WAL, which shares memory: nodes of a cluster share the file itself
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute(_TABLE)
 

@@ -27,7 +27,7 @@ def test_office_files(tmp_path: Path, run) -> None:
     made = run(other).pdf
     with pymupdf.open(stream=first) as a, pymupdf.open(made) as b:
         assert a.xref_get_key(-1, "ID") != b.xref_get_key(-1, "ID")
-        assert str(a.metadata["creationDate"]).startswith("D:19700101000000Z")
+        assert str((a.metadata or {})["creationDate"]).startswith("D:19700101000000Z")
     assert "open" in pdf_text(made)
 
 

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pymupdf
 import pytest
+
+# Worker processes have the environment of the moment in which the first of them was asked for, which may be
+# any test: none of these opens anything, and nothing but loopback is asked.
+for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    os.environ.setdefault(name, "double")
+os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """A command run within a test sets up logging for its process: the next test has it as it was."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    root.setLevel(level)
+    root.handlers = [h for h in root.handlers if h.get_name() != "drac"]
 
 
 def write_pdf(path: Path, *pages: str) -> Path:

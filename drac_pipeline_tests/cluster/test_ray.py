@@ -158,14 +158,14 @@ def test_a_document_that_takes_its_worker_along_fails_alone(tmp_path, cluster, m
 @pytest.mark.parametrize(
     ("limits", "kind", "setting"),
     [
-        ({"document_seconds": 4}, "timed out", "limits.document_seconds"),
+        ({"document_seconds": 10}, "timed out", "limits.document_seconds"),
         ({"worker_memory_bytes": 420_000_000}, "too large", "limits.worker_memory_bytes"),
     ],
 )
 def test_limits_hold_there(tmp_path, cluster, make_pdf, limits, kind, setting):
     root = tmp_path / "corpus"
     make_pdf(root / "short.pdf", "<h1>Part</h1><p>Text.</p>")
-    (root / "scan.pdf").write_bytes(scans(*[printed(letter)] * 8))
+    (root / "scan.pdf").write_bytes(scans(*[printed(letter)] * 20))
     home = Home(tmp_path / "home")
     config = settings(cluster, limits=limits)
     outcomes = {o.key: o for o in map_documents(home.store, tasks_of(home, root), config)}

@@ -31,6 +31,7 @@ from dagster._core.launcher import LaunchRunContext
 from drac_pipeline.cli import main
 from drac_pipeline.defs.definitions import defs
 from drac_pipeline.defs.launch import code_of
+from drac_pipeline.llm import bedrock
 from drac_pipeline.store import Home
 from drac_pipeline_tests.postgres import Postgres
 from drac_pipeline_tests.s3.server import proxy_to, s3_server
@@ -343,6 +344,7 @@ def record_calls(monkeypatch: pytest.MonkeyPatch) -> set[str]:
             "before-call", lambda model, **_: calls.add(f"{model.service_model.service_name}:{model.name}")
         )
 
+    bedrock._session.cache_clear()  # of tests before this one
     monkeypatch.setattr(boto3.Session, "__init__", init)
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     return calls

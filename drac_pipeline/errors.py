@@ -148,6 +148,12 @@ class StorageError(DocumentError):
         return f"{self.key}, {self.stage or 'storage'}: {text}" if self.key else text
 
 
+class WrongSetting(DocumentError):
+    """A setting that a stage needs is wrong or missing, which showed only when it was used."""
+
+    kind = "wrong setting"
+
+
 class InternalError(DocumentError):
     """An unexpected exception; the cause carries its type and message."""
 

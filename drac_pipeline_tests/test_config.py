@@ -1,6 +1,7 @@
 """Settings: read, refused with the key's name, and part of a stage's identity."""
 
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from drac_pipeline.config import (
     DracConfig,
     NormalizeConfig,
     PlanConfig,
+    RefreshConfig,
     RenderConfig,
     SectionConfig,
     load_config,
     settings_hash,
 )
+from drac_pipeline.config.cron import check_cron
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import STAGES, STAGES_BY_NAME, code_version
 
@@ -186,3 +189,33 @@ def test_tokens_are_counted_where_a_policy_or_an_override_asks_for_it() -> None:
     assert not PlanConfig().counts_tokens
     assert PlanConfig(size_unit="tokens").counts_tokens
     assert PlanConfig.model_validate({"override": [{"match": "*", "size_unit": "tokens"}]}).counts_tokens
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("x", "five fields"),
+        ("0 3 * *", "five fields"),
+        ("61 3 * * *", "'61' is no minute"),
+        ("0 3 * * mon-tuesday", "is no day of the week"),
+        ("*/0 * * * *", "a step of 0"),
+    ],
+)
+def test_a_cron_line_that_dagster_would_not_take_is_told_at_once(line: str, words: str) -> None:
+    from dagster._utils.schedules import is_valid_cron_schedule
+
+    assert not is_valid_cron_schedule(line)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        check_cron(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["0 3 * * *", "*/15 8-18 * * mon-fri", "@daily", "0 0 1,15 jan,JUL 7", "5 4 L * *"]
+)
+def test_a_cron_line_that_dagster_takes_is_taken(line: str) -> None:
+    from dagster._utils.schedules import is_valid_cron_schedule
+
+    assert is_valid_cron_schedule(line)
+    assert check_cron(line) == line
+    with pytest.raises(ValueError, match="no time zone"):
+        RefreshConfig(cron=line, timezone="Mars/Olympus")

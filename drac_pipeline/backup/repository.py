@@ -68,7 +68,8 @@ def make_backup(
     """Make a snapshot of `home` in `repository`, then delete all but the newest `keep` (0: none).
 
     `dump_database` writes what a database server holds of the instance into a folder and gives the name of
-    the file, or "". Raises ConfigError where the place will not do or another backup is at work there.
+    the file, or "". Raises ConfigError where the place will not do, holds backups of another home, or
+    another backup is at work there.
     """
     repository = repository.expanduser().absolute()
     if repository == home.path or home.path in repository.parents:
@@ -80,6 +81,11 @@ def make_backup(
         for left in repository.glob(f"{_PARTIAL}*"):
             shutil.rmtree(left)  # of a backup that was killed
         previous = latest_snapshot(repository)
+        if previous and previous.home != str(home.path):
+            raise ConfigError(
+                f"{repository} holds backups of {previous.home}; give every home a folder of its own,"
+                " since --keep deletes the oldest there and a restore takes the newest"
+            )
         made_at = _free_time(repository)
         target = repository / f"{_PARTIAL}{made_at}"
         target.mkdir(mode=0o700)

@@ -21,7 +21,8 @@ def backup(
     ],
     home: HomeOption,
     keep: Annotated[
-        int, typer.Option("--keep", min=0, help="Delete all but the newest N backups; 0 keeps all.")
+        int,
+        typer.Option("--keep", min=0, help="Delete all but the newest N backups there; 0 keeps all."),
     ] = 0,
     show: Annotated[
         bool, typer.Option("--list", "-l", help="List the backups there are; make none.")
@@ -40,10 +41,13 @@ def backup(
       drac restore /mnt/backup/contracts --home ~/drac/restored
     """
     if show:
-        for s in snapshots(folder):
+        found = snapshots(folder)
+        if not found:
+            err.print(f"no backups in {escape(str(folder))}", soft_wrap=True)
+        for s in found:
             out.print(
                 f"{s.made_at}  {s.documents} documents, {decimal(s.size)}, {decimal(s.new_size)} new,"
-                f" drac_pipeline {s.release}",
+                f" drac_pipeline {s.release}, of {s.home}",
                 markup=False,
             )
         return

@@ -52,7 +52,7 @@ def estimate_command(
     ] = "",
 ) -> None:
     """Predict tokens and money for converting and planning SOURCE by a model, and for embedding its chunks
-    where [embed] names a service; calls none.
+    where `embed.provider` names a service; calls none.
 
     Counts pages and the characters of their text. Formats that are read from their own file (web pages,
     spreadsheets, text) cost planning and embedding only. Meant to be a little high, for a budget.

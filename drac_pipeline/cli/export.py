@@ -9,6 +9,7 @@ import typer
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
 from drac_pipeline.cli.on_home import on_home
+from drac_pipeline.errors import ConfigError
 from drac_pipeline.export import export_chunks, export_markdown
 from drac_pipeline.index.export import Exported, export_langchain, export_llamaindex, export_vectors
 
@@ -57,7 +58,7 @@ def langchain(file: FileArgument, home: HomeOption) -> None:
 
     To read it: [Document.model_validate_json(line) for line in open(OUT)]
     """
-    _tell(export_langchain(existing_home(home), file), file)
+    _tell(export_langchain(existing_home(home), _json_lines(file)), file)
 
 
 @export_app.command()
@@ -67,7 +68,13 @@ def llamaindex(file: FileArgument, home: HomeOption) -> None:
 
     To read it: [TextNode.model_validate_json(line) for line in open(OUT)]
     """
-    _tell(export_llamaindex(existing_home(home), file), file)
+    _tell(export_llamaindex(existing_home(home), _json_lines(file)), file)
+
+
+def _json_lines(file: Path) -> Path:
+    if file.suffix.lower() == ".parquet":
+        raise ConfigError(f"{file.name}: what is written are lines of JSON; name it {file.stem}.jsonl")
+    return file
 
 
 def _tell(done: Exported, file: Path) -> None:

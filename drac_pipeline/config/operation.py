@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from drac_pipeline.config.base import SECRET, Settings
+from drac_pipeline.config.cron import check_cron
 from drac_pipeline.errors import ConfigError
 
 
@@ -50,6 +52,20 @@ class RefreshConfig(Settings):
         gt=0,
         description="how old the last look may be before Dagster calls the corpus overdue",
     )
+
+    @field_validator("cron")
+    @classmethod
+    def _cron(cls, line: str) -> str:
+        return check_cron(line)
+
+    @field_validator("timezone")
+    @classmethod
+    def _timezone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError) as e:
+            raise ValueError(f"{name!r} is no time zone; one is 'UTC', another 'Europe/Berlin'") from e
+        return name
 
 
 class AlertsConfig(Settings):

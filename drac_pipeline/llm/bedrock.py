@@ -96,7 +96,7 @@ def bedrock_runtime(config: ModelConfig) -> Any:
             ),
         )
     except BotoCoreError as e:
-        raise ConfigError(f"[model] Bedrock cannot be set up: {e}") from e
+        raise ConfigError(f"Bedrock cannot be set up ([model], or [embed] for vectors): {e}") from e
 
 
 @contextlib.contextmanager

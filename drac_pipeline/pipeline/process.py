@@ -16,11 +16,13 @@ from pathlib import Path
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import (
+    ConfigError,
     DiskFull,
     DocumentError,
     InternalError,
     MissingInput,
     StorageError,
+    WrongSetting,
     explain,
     is_disk_full,
 )
@@ -207,6 +209,10 @@ def _run_stage(
         raise
     except DocumentError as e:
         error = e
+    except ConfigError as e:
+        error = WrongSetting(
+            str(e), remedy="Mend drac.toml or the environment (`drac config check`), and run again."
+        )
     except MemoryError:
         error = InternalError("out of memory", remedy="Give the run more memory or split the document.")
     except Exception as e:

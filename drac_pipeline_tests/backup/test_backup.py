@@ -149,6 +149,11 @@ def test_what_cannot_be_is_refused(tmp_path: Path, corpus: Path) -> None:
     with pytest.raises(ConfigError, match="holds no backup"):
         restore_backup(place, tmp_path / "new")
     made = make_backup(home, place)
+    other = Home(tmp_path / "other")
+    find_work(other, corpus, other.config)
+    with pytest.raises(ConfigError, match=f"holds backups of {home.path}; give every home a folder"):
+        make_backup(other, place, keep=1)
+    assert made.path.is_dir()
     with pytest.raises(ConfigError, match="not empty"):
         restore_backup(place, home.path)
     record = json.loads((made.path / BACKUP_FILE).read_text())

@@ -16,7 +16,7 @@ from drac_pipeline.index.sync import STAGE, sync_index
 from drac_pipeline.llm.doubles import Brain, Double, FaultPlan
 from drac_pipeline.llm.doubles.vectors import vector_of
 from drac_pipeline.llm.protocol import BudgetExceeded, ModelUnavailable
-from drac_pipeline.pipeline import process_document
+from drac_pipeline.pipeline import find_work, process_document
 from drac_pipeline.store import Home
 
 Make = Callable[..., ServiceEmbedder]
@@ -160,3 +160,16 @@ def test_chunks_are_embedded_by_a_service_paid_once_and_searched(embedded):
         assert sync_index(home).state.in_step
         assert search(home, "the roof of hall 3", mode="vector")[0].document_key == "notes/site visit.pdf"
         assert server.requests == paid + 1
+
+
+def test_a_setting_that_is_missing_is_no_fault_of_the_program(tmp_path, corpus, monkeypatch):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    home = Home(tmp_path / "home")
+    config = DracConfig(embed=EmbedConfig(provider="bedrock"))
+    work = find_work(home, corpus, config).work[0]
+    failure = process_document(home.store, work.key, config).failure
+    assert failure is not None
+    assert (failure.stage, failure.kind) == (STAGE, "wrong setting")
+    assert "region" in failure.cause and "[embed]" in failure.cause
+    assert "drac config check" in failure.remedy

@@ -111,3 +111,25 @@ def test_check_of_a_good_home(tmp_path: Path, capsys) -> None:
     (tmp_path / "sources.txt").write_text(f"{tmp_path / 'gone'}\n")
     code, text = run(capsys, "check", "--home", str(tmp_path))
     assert code == 2 and "no such file or folder" in text
+
+
+@pytest.mark.parametrize(
+    ("provider", "words"),
+    [
+        ("bedrock", ["embed.region: neither the settings", "embed: no AWS credentials"]),
+        ("openai", ["embed.api_key_env: the environment has no OPENAI_API_KEY"]),
+    ],
+)
+def test_an_account_that_embedding_needs_is_looked_for(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch, provider: str, words: list[str]
+) -> None:
+    gone = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")
+    for name in (*gone, "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    (tmp_path / "drac.toml").write_text(f'[embed]\nprovider = "{provider}"\n')
+    code, text = run(capsys, "check", "--home", str(tmp_path))
+    assert code != 0
+    for part in words:
+        assert part in " ".join(text.split())

@@ -17,10 +17,19 @@ from rich.markup import escape
 
 from drac_pipeline.cli.console import HomeOption, err, out
 from drac_pipeline.cli.on_home import on_home
-from drac_pipeline.config import CONFIG_FILE, ByDocument, DracConfig, Override, Settings, by_document
+from drac_pipeline.config import (
+    CONFIG_FILE,
+    ByDocument,
+    DracConfig,
+    ModelConfig,
+    Override,
+    Settings,
+    by_document,
+)
 from drac_pipeline.config.overrides import OVERRIDE
 from drac_pipeline.config_reference import config_reference
 from drac_pipeline.errors import ClusterError, DracError
+from drac_pipeline.index.service_embedder import service_settings
 from drac_pipeline.normalize.browser import find_browser
 from drac_pipeline.pipeline import STAGES, code_version
 from drac_pipeline.sources.open import open_source
@@ -177,26 +186,37 @@ def _programs(config: DracConfig) -> list[tuple[bool, str]]:
 
 
 def _credentials(config: DracConfig) -> list[tuple[bool, str]]:
-    if not (config.converts_by_model or config.plans_by_model):
-        return []
-    m = config.model
-    if m.provider == "openai":
-        if not os.environ.get(m.api_key_env) and not m.endpoint_url:
-            return [(True, f"model.api_key_env: the environment has no {m.api_key_env}")]
+    found = []
+    if config.converts_by_model or config.plans_by_model:
+        found += _account("model", config.model)
+    if config.embeds_by_service:
+        found += _account("embed", service_settings(config.embed, config.model))
+    return found
+
+
+def _account(section: str, settings: ModelConfig) -> list[tuple[bool, str]]:
+    """What the settings of a service lack, as `section` names them."""
+    if settings.provider == "openai":
+        if not os.environ.get(settings.api_key_env) and not settings.endpoint_url:
+            return [(True, f"{section}.api_key_env: the environment has no {settings.api_key_env}")]
         return []
     import boto3
     from botocore.exceptions import BotoCoreError
 
     try:
-        session = boto3.Session(profile_name=m.profile or None, region_name=m.region or None)
+        session = boto3.Session(profile_name=settings.profile or None, region_name=settings.region or None)
         found = []
         if session.region_name is None:
-            found.append((True, "model.region: neither the settings nor the AWS environment name a region"))
+            found.append(
+                (True, f"{section}.region: neither the settings nor the AWS environment name a region")
+            )
         if session.get_credentials() is None:
-            found.append((True, "model: no AWS credentials; set AWS_PROFILE or give this machine a role"))
+            found.append(
+                (True, f"{section}: no AWS credentials; set AWS_PROFILE or give this machine a role")
+            )
         return found
     except BotoCoreError as e:
-        return [(True, f"model.profile: {e}")]
+        return [(True, f"{section}.profile: {e}")]
 
 
 def _cluster(opened: Home) -> list[tuple[bool, str]]:

@@ -309,6 +309,9 @@ def _makeshift(
     return lack
 
 
+_STAGE_ORDER = {s.name: i for i, s in enumerate(STAGES)}
+
+
 def record_failure(
     store: Store, key: str, stage: Stage, inputs: dict[str, str], config: DracConfig, error: DocumentError
 ) -> FailureRecord:
@@ -330,13 +333,20 @@ def record_failure(
         if current is None:
             raise ArtifactMissing(f"{key}: its manifest is gone from the store")
         old = current.failure
+        if (
+            old
+            and failure.kind == MissingInput.kind
+            and _STAGE_ORDER.get(old.stage, -1) < _STAGE_ORDER[stage.name]
+        ):
+            return current  # that one is why, and its remedy is the way out
         same = ("stage", "inputs", "code_version", "circumstances")
         again = old and all(getattr(old, n) == getattr(failure, n) for n in same)
         attempts = old.attempts + 1 if old and again else 1
         return current.model_copy(update={"failure": failure.model_copy(update={"attempts": attempts})})
 
     try:
-        return store.update_manifest(key, change).failure or failure
+        written = store.update_manifest(key, change).failure
+        return written if written and written.stage == stage.name else failure
     except OSError as e:
         if is_disk_full(
             e

@@ -257,6 +257,17 @@ def test_a_stage_without_its_input_says_what_is_missing(home, corpus):
     assert "needs elements" in failure.cause
 
 
+def test_a_later_stage_that_cannot_begin_does_not_hide_why(home, corpus):
+    (corpus / "manual.pdf").write_bytes(b"%PDF-1.7 cut off")
+    work(home, corpus)
+    first = process(home, "manual.pdf").failure
+    assert first is not None and first.kind == "corrupt"
+    second = process(home, "manual.pdf", stages=["chunk_plan"]).failure
+    assert second is not None and second.kind == "not ready"
+    kept = home.store.manifest("manual.pdf").failure
+    assert (kept.stage, kept.cause, kept.remedy) == (first.stage, first.cause, first.remedy)
+
+
 def test_an_unregistered_key_is_refused(home):
     with pytest.raises(ArtifactMissing, match="not registered"):
         process(home, "nothing.pdf")

@@ -22,10 +22,13 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     folder = tempfile.mkdtemp(prefix="r")  # sockets in it have names of at most 107 letters
-    started = Cluster(
-        initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "temp_dir": folder}
-    )
-    started.add_node(**NODE)
+    with pytest.MonkeyPatch.context() as here:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):  # what nodes get, settings give them
+            here.delenv(name, raising=False)
+        started = Cluster(
+            initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "temp_dir": folder}
+        )
+        started.add_node(**NODE)
     yield started
     with contextlib.suppress(Exception):
         started.shutdown()

@@ -246,4 +246,11 @@ def test_programs_have_no_network_where_the_system_allows(
 
 def test_programs_see_none_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    assert set(process.clean_environment(tmp_path, tmp_path)) == {"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL"}
+    assert set(process.clean_environment(tmp_path, tmp_path)) == {
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "LANG",
+        "LC_ALL",
+        "TZ",
+    }

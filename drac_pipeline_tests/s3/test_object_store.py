@@ -340,7 +340,8 @@ def test_without_credentials_it_says_so(bucket, tmp_path, monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    connection = Connection(endpoint_url=bucket.connection.endpoint_url, attempts=2)
+    # a client is kept for all that connect alike: no other test connects like this
+    connection = Connection(endpoint_url=bucket.connection.endpoint_url, attempts=2, timeout=2.5)
     with pytest.raises(StorageError, match=r"no credentials.*AWS_ACCESS_KEY_ID"):
         open_store(Bucket(bucket.name, connection), tmp_path).manifest(KEY)
 

@@ -1,15 +1,18 @@
 """Print HTML to PDF with headless Chromium: no network, no scripts, one file to read.
 
-Scripts are taken out of the page and forbidden by its content security policy; they
-cannot be switched off by flag, since Chromium's own print page needs them. Each print
-has a profile of its own and an empty network namespace where the system grants one;
-host names resolve to nothing in any case. As root, and where the system withholds user
-namespaces, Chromium only starts without its own sandbox: run the pipeline as an ordinary
-user where pages come from strangers.
+One Chromium waits in the background for the documents of a process (`Browser`): starting it takes five
+times what printing a small page does. Each page gets a tab and with it a renderer process of its own,
+which ends with it. (A browser context of its own would double the price, and part nothing that a page without
+scripts and network can reach.) It is printed without scripts, which sanitizing takes out and the page's
+content security policy forbids as well. The profile is private, and the network namespace empty where the
+system grants one; host names resolve to nothing in any case. As root, and where the system withholds user
+namespaces, Chromium only starts without its own sandbox: run the pipeline as an ordinary user where pages
+come from strangers.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import logging
@@ -17,16 +20,26 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
+import time
 from pathlib import Path
 
 from drac_pipeline.config import NormalizeConfig
-from drac_pipeline.errors import ConversionFailed, MissingTool
-from drac_pipeline.normalize.process import ToolResult, clean_environment, run_tool
+from drac_pipeline.errors import ConversionFailed, DocumentError, MissingTool
+from drac_pipeline.normalize.devtools import DevTools, PageGone, Refused
+from drac_pipeline.normalize.kept import Kept
+from drac_pipeline.normalize.process import Tool, clean_environment
 
 _log = logging.getLogger(__name__)
 _no_sandbox: list[str] = []  # filled once a sandbox was tried in vain
 
+_PRINT = {
+    "printBackground": True,
+    "preferCSSPageSize": True,
+    "generateTaggedPDF": True,
+    "generateDocumentOutline": True,
+    "transferMode": "ReturnAsStream",
+}
+_CHUNK = 1 << 20
 _NAMES = (
     "chromium",
     "chromium-browser",
@@ -38,7 +51,6 @@ _NAMES = (
 _FLAGS = (
     "--headless=new",
     "--disable-gpu",
-    "--no-pdf-header-footer",
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--disable-background-networking",
     "--disable-breakpad",
@@ -47,14 +59,13 @@ _FLAGS = (
     "--disable-dev-shm-usage",
     "--disable-domain-reliability",
     "--disable-extensions",
-    "--disable-features=DialMediaRouteProvider,MediaRouter,OptimizationHints,Translate",
+    "--disable-features=DialMediaRouteProvider,MediaRouter,OptimizationHints,SpareRendererForSitePerProcess,Translate",
     "--disable-sync",
     "--no-default-browser-check",
     "--no-first-run",
     "--password-store=basic",
     "--use-mock-keychain",
-    "--export-tagged-pdf",
-    "--generate-pdf-document-outline",
+    "--remote-debugging-pipe",
 )
 
 
@@ -82,50 +93,127 @@ def browser_version(browser: str) -> str:
     return "Chromium"
 
 
-def print_html(browser: str, html: str, target: Path, config: NormalizeConfig) -> None:
-    """Print `html` (sanitized: see `sanitize`) to the PDF `target`.
+class BrowserGone(Exception):
+    """Chromium has ended; the text is the last line of what it said."""
 
-    Raises ConversionFailed where no PDF comes out, StageTimeout, DocumentTooLarge (memory).
-    """
-    # Not below the working folder: Chromium's socket must fit into 108 bytes of path.
-    home = Path(tempfile.mkdtemp(prefix="drac-browser-")).absolute()
-    try:
+
+class Browser(Kept):
+    """Prints one page at a time (others wait) under limits of time and memory."""
+
+    recycle = 200
+
+    def __init__(self, command: str, *, timeout: float = 300.0, memory_bytes: int = 4 << 30) -> None:
+        super().__init__()
+        self.command = command
+        self.timeout = timeout
+        self.memory_bytes = memory_bytes
+        self._devtools: DevTools | None = None
+        self._began = 0.0
+
+    def print(self, html: str, target: Path) -> None:
+        """Print `html` (sanitized: see `sanitize`) to the PDF `target`.
+
+        Raises ConversionFailed where no PDF comes out, StageTimeout, DocumentTooLarge (memory).
+        """
+        with self._lock:
+            fresh = not self._usable()
+            try:
+                try:
+                    self._print(html, target)
+                except (BrowserGone, PageGone, Refused):
+                    if fresh:
+                        raise
+                    self._stop()  # it may have been the browser's fault, which has printed others before
+                    self._print(html, target)
+            except (BrowserGone, PageGone, Refused) as e:
+                self._stop()
+                why = str(e) or "its page crashed"
+                raise ConversionFailed(
+                    f"the browser printed nothing: {why}",
+                    remedy="Open the page in a browser, print it to PDF and use that.",
+                ) from e
+            except DocumentError:
+                self._stop()
+                raise
+
+    def _print(self, html: str, target: Path) -> None:
+        self._began = time.monotonic()
+        devtools, home = self._serve()
+        self._served += 1
         source = home / "page.html"
         source.write_text(html, encoding="utf-8")
-        printed = home / "page.pdf"
-        done = _run(browser, source, printed, config)
-        if not printed.is_file() and _sandboxed() and "sandbox" in done.output:
-            _no_sandbox.append(browser)
-            _log.warning("this system does not let %s use its own sandbox: printing without it", browser)
-            done = _run(browser, source, printed, config)
-        if not printed.is_file() or not printed.stat().st_size:
-            raise ConversionFailed(
-                f"the browser printed nothing (exit code {done.code}): {_last_line(done.output)}",
-                remedy="Open the page in a browser, print it to PDF and use that.",
-            )
-        shutil.move(printed, target)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+        page, session = devtools.open_page()
+        devtools.call("Page.enable", session)
+        devtools.call("Emulation.setScriptExecutionDisabled", session, value=True)
+        devtools.forget()
+        if wrong := devtools.call("Page.navigate", session, url=source.as_uri()).get("errorText"):
+            raise Refused(f"the page does not open: {wrong}")
+        devtools.wait_for("Page.loadEventFired", session)
+        stream = devtools.call("Page.printToPDF", session, **_PRINT)["stream"]
+        with target.open("wb") as out:
+            ended = False
+            while not ended:
+                part = devtools.call("IO.read", session, handle=stream, size=_CHUNK)
+                text, ended = part["data"], part["eof"]
+                out.write(base64.b64decode(text) if part.get("base64Encoded") else text.encode())
+        devtools.close_page(page)
+        source.unlink()
+
+    def _serve(self) -> tuple[DevTools, Path]:
+        """The background Chromium and its home, started if none runs."""
+        if self._devtools and self._home:
+            return self._devtools, self._home
+        try:
+            return self._start()
+        except BrowserGone as e:
+            if not (_sandboxed() and self._tool and "sandbox" in self._tool.output()):
+                raise
+            _no_sandbox.append(self.command)
+            _log.warning("this system does not let %s use its own sandbox: printing without it", self.command)
+            _log.debug("%s", e)
+        self._stop()
+        return self._start()
+
+    def _start(self) -> tuple[DevTools, Path]:
+        home = self._new_home("drac-browser-")
+        self._devtools = devtools = DevTools(home, self._look)
+        flags = [*_FLAGS, *(() if _sandboxed() else ("--no-sandbox",)), f"--user-data-dir={home / 'profile'}"]
+        # Chromium reads requests from 3 and writes answers to 4.
+        opened = 'exec 3<"$1" 4>"$2"; shift 2; exec "$@"'
+        pipes = (str(devtools.requests), str(devtools.answers))
+        self._tool = Tool(
+            ["/bin/sh", "-c", opened, "sh", *pipes, self.command, *flags, "about:blank"],
+            cwd=home,
+            log=home / "browser.log",
+            env=clean_environment(home, home),
+            scratch=home,
+        )
+        devtools.call("Browser.getVersion")  # answered once it has started
+        return devtools, home
+
+    def _look(self) -> None:
+        assert self._tool
+        if not self._tool.running():
+            raise BrowserGone(f"exit code {self._tool.process.returncode}: {_last_line(self._tool.output())}")
+        self._tool.check(self._began, self.timeout, self.memory_bytes)
+
+    def _stop(self) -> None:
+        super()._stop()
+        if self._devtools and not self._tool:
+            self._devtools.close()
+            self._devtools = None
 
 
-def _run(browser: str, source: Path, printed: Path, config: NormalizeConfig) -> ToolResult:
-    home = source.parent
-    return run_tool(
-        [
-            browser,
-            *_FLAGS,
-            *(() if _sandboxed() else ("--no-sandbox",)),
-            f"--user-data-dir={home / 'profile'}",
-            f"--print-to-pdf={printed}",
-            source.as_uri(),
-        ],
-        cwd=home,
-        log=home / "browser.log",
-        env=clean_environment(home, home),
-        timeout=config.timeout_seconds,
-        memory_bytes=config.max_memory_bytes,
-        scratch=home,
-    )
+_shared: dict[tuple[int, str, float, int], Browser] = {}
+
+
+def print_html(command: str, html: str, target: Path, config: NormalizeConfig) -> None:
+    """Print `html` to the PDF `target` with the browser that all documents of this process share (one per
+    set of limits). Raises as `Browser.print` does."""
+    key = (os.getpid(), command, config.timeout_seconds, config.max_memory_bytes)
+    if key not in _shared:
+        _shared[key] = Browser(command, timeout=config.timeout_seconds, memory_bytes=config.max_memory_bytes)
+    _shared[key].print(html, target)
 
 
 def _sandboxed() -> bool:

@@ -6,31 +6,27 @@ checked, and one more try in a fresh process with a fresh profile.
 
 A process converts many documents, so by default one LibreOffice waits in the
 background (`OfficeConverter`) and each document is handed to it; that saves the start
-(about a second). It is replaced after `RECYCLE` documents, and after a failure that was
-its own and not the document's.
+(about a second). It is replaced after a failure that was its own and not the document's.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import functools
-import multiprocessing.util
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 from drac_pipeline.config import NormalizeConfig
 from drac_pipeline.errors import CorruptDocument, DocumentError, DocumentTooLarge, MissingTool, StageTimeout
+from drac_pipeline.normalize.kept import Kept
 from drac_pipeline.normalize.office_profile import write_keeper, write_profile
 from drac_pipeline.normalize.process import Tool, clean_environment, run_tool, session_pids
 
-RECYCLE = 50
 _START_SECONDS = 60.0
 _OPENED_SECONDS = 10.0
 _COMMON = ("--headless", "--norestore", "--nologo", "--nolockcheck", "--nodefault", "--nofirststartwizard")
@@ -62,11 +58,10 @@ def office_version(soffice: str) -> str:
     return "LibreOffice"
 
 
-class OfficeConverter:
+class OfficeConverter(Kept):
     """Converts one document at a time (others wait) under limits of time and memory.
 
-    `warm=False` starts LibreOffice anew for each document. `close` ends what runs;
-    the background process also ends when this process does, however it ends.
+    `warm=False` starts LibreOffice anew for each document.
     """
 
     def __init__(
@@ -77,16 +72,12 @@ class OfficeConverter:
         memory_bytes: int = 4 << 30,
         warm: bool = True,
     ) -> None:
+        super().__init__()
         self.soffice = find_office(command)
         self.timeout = timeout
         self.memory_bytes = memory_bytes
         self._warm = warm and Path("/proc/self/fd").is_dir()
-        self._lock = threading.Lock()
-        self._home: Path | None = None
-        self._server: Tool | None = None
         self._socket: Path | None = None  # in /tmp, whatever TMPDIR says; a killed process leaves it behind
-        self._served = 0
-        self._owner = os.getpid()
 
     @property
     def version(self) -> str:
@@ -113,11 +104,6 @@ class OfficeConverter:
             result = self._cold(source, workdir, to)
             self._stop()  # what failed on a document that is well is not to be trusted
             return result
-
-    def close(self) -> None:
-        """End the background process."""
-        with self._lock:
-            self._stop()
 
     def _first(self, source: Path, workdir: Path, to: str) -> Path:
         if not self._warm:
@@ -163,23 +149,18 @@ class OfficeConverter:
 
     def _serve(self) -> tuple[Tool, Path]:
         """The background LibreOffice and its home, started if none runs or it has served enough."""
-        if self._server and (not self._server.running() or self._served >= RECYCLE):
-            self._stop()
-        if self._server and self._home:
-            return self._server, self._home
-        home = Path(tempfile.mkdtemp(prefix="drac-office-"))
-        self._home = home
+        if self._usable() and self._tool and self._home:
+            return self._tool, self._home
+        home = self._new_home("drac-office-")
         write_profile(home / "profile")
         install = f"-env:UserInstallation={(home / 'profile').as_uri()}"
-        self._server = server = Tool(
+        self._tool = server = Tool(
             [self.soffice, install, *_COMMON, str(write_keeper(home))],
             cwd=home,
             log=home / "server.log",
             env=clean_environment(home, home),
             scratch=home,
         )
-        self._served = 0
-        _alive.add(self)
         started = time.monotonic()
         while not (self._socket and _has_opened(server.process.pid)):
             waited = time.monotonic() - started
@@ -192,19 +173,12 @@ class OfficeConverter:
         return server, home
 
     def _stop(self) -> None:
-        if self._owner != os.getpid():  # a fork's copy: the process is the parent's
-            return
-        if self._server:
-            self._server.kill()
-        if self._home:
-            shutil.rmtree(self._home, ignore_errors=True)
-        if self._socket:
+        super()._stop()
+        if self._socket and not self._tool:
             self._socket.unlink(missing_ok=True)
-        self._server = self._home = self._socket = None
-        _alive.discard(self)
+            self._socket = None
 
 
-_alive: set[OfficeConverter] = set()
 _shared: dict[tuple[int, str, float, int], OfficeConverter] = {}
 
 
@@ -216,17 +190,6 @@ def office_converter(config: NormalizeConfig) -> OfficeConverter:
             config.office_command, timeout=config.timeout_seconds, memory_bytes=config.max_memory_bytes
         )
     return _shared[key]
-
-
-def close_converters() -> None:
-    """End every LibreOffice that waits in the background; the next document starts one anew."""
-    for converter in list(_alive):
-        converter.close()
-
-
-atexit.register(close_converters)
-# The children of multiprocessing end without atexit, but with its finalizers.
-multiprocessing.util.Finalize(None, close_converters, exitpriority=10)
 
 
 def _socket(leader: int) -> Path | None:

@@ -105,26 +105,29 @@ class Tool:
         self.process.wait()
 
     def wait(self, timeout: float, memory_bytes: int, *others: Tool) -> ToolResult:
-        """Wait for the end. Raises StageTimeout after `timeout` seconds, DocumentTooLarge
-        when the session (with those of `others`) takes more than `memory_bytes`."""
-        end = time.monotonic() + timeout
+        """Wait for the end. Raises as `check` does."""
+        began = time.monotonic()
         while True:
             try:
                 code = self.process.wait(_POLL)
                 return ToolResult(code, self.output())
             except subprocess.TimeoutExpired:
-                pass
-            if time.monotonic() > end:
-                raise StageTimeout(
-                    f"not finished after {timeout:g} seconds",
-                    remedy="Split the document, or raise normalize.timeout_seconds.",
-                )
-            used = sum(resident_bytes(t.process.pid) for t in (self, *others))
-            if used > memory_bytes:
-                raise DocumentTooLarge(
-                    f"took more than {memory_bytes // 1_000_000:,} MB of memory",
-                    remedy="Split the document, or raise normalize.max_memory_bytes.",
-                )
+                self.check(began, timeout, memory_bytes, *others)
+
+    def check(self, began: float, timeout: float, memory_bytes: int, *others: Tool) -> None:
+        """Raises StageTimeout `timeout` seconds after `began` (monotonic), DocumentTooLarge when the
+        session (with those of `others`) takes more than `memory_bytes`."""
+        if time.monotonic() > began + timeout:
+            raise StageTimeout(
+                f"not finished after {timeout:g} seconds",
+                remedy="Split the document, or raise normalize.timeout_seconds.",
+            )
+        used = sum(resident_bytes(t.process.pid) for t in (self, *others))
+        if used > memory_bytes:
+            raise DocumentTooLarge(
+                f"took more than {memory_bytes // 1_000_000:,} MB of memory",
+                remedy="Split the document, or raise normalize.max_memory_bytes.",
+            )
 
     def output(self) -> str:
         """The end of the program's log."""

@@ -27,10 +27,10 @@ def fake_office(folder: Path, script: str) -> str:
 def test_one_libreoffice_serves_many_documents_and_leaves_nothing(tmp_path: Path) -> None:
     converter = OfficeConverter()
     first = converter.convert(make_docx(tmp_path / "a.docx", "first"), tmp_path / "out")
-    assert converter._server and converter._home and converter._socket
-    server, home, socket = converter._server.process.pid, converter._home, converter._socket
+    assert converter._tool and converter._home and converter._socket
+    server, home, socket = converter._tool.process.pid, converter._home, converter._socket
     second = converter.convert(make_docx(tmp_path / "b.docx", "second"), tmp_path / "out")
-    assert converter._server.process.pid == server
+    assert converter._tool.process.pid == server
     assert (pdf_text(first), pdf_text(second)) == ("first", "second")
     converter.close()
     assert not home.exists()
@@ -42,13 +42,13 @@ def test_one_libreoffice_serves_many_documents_and_leaves_nothing(tmp_path: Path
 def test_a_bad_document_does_not_cost_the_running_libreoffice(tmp_path: Path) -> None:
     converter = OfficeConverter()
     converter.convert(make_docx(tmp_path / "a.docx"), tmp_path / "out")
-    assert converter._server
-    server = converter._server.process.pid
+    assert converter._tool
+    server = converter._tool.process.pid
     (tmp_path / "bad.docx").write_bytes(b"PK\x03\x04 no zip at all")
     with pytest.raises(CorruptDocument):
         converter.convert(tmp_path / "bad.docx", tmp_path / "out")
     converter.convert(make_docx(tmp_path / "c.docx"), tmp_path / "out")
-    assert converter._server.process.pid == server
+    assert converter._tool.process.pid == server
     converter.close()
 
 
@@ -56,8 +56,8 @@ def test_a_bad_document_does_not_cost_the_running_libreoffice(tmp_path: Path) ->
 def test_a_killed_libreoffice_is_started_anew(tmp_path: Path) -> None:
     converter = OfficeConverter()
     converter.convert(make_docx(tmp_path / "a.docx"), tmp_path / "out")
-    assert converter._server
-    for pid in session_pids(converter._server.process.pid):
+    assert converter._tool
+    for pid in session_pids(converter._tool.process.pid):
         os.kill(pid, 9)
     converter.convert(make_docx(tmp_path / "b.docx", "after"), tmp_path / "out")
     assert pdf_text(tmp_path / "out" / "b.pdf") == "after"
@@ -72,7 +72,7 @@ import pathlib, time
 from drac_pipeline.normalize.office import OfficeConverter
 c = OfficeConverter()
 c.convert(pathlib.Path({str(source)!r}), pathlib.Path({str(tmp_path)!r}))
-print(c._server.process.pid, c._home, flush=True)
+print(c._tool.process.pid, c._home, flush=True)
 time.sleep(20)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:

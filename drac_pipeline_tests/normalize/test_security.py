@@ -18,8 +18,8 @@ import pymupdf
 import pytest
 from PIL import Image
 
-from drac_pipeline.config import NormalizeConfig
-from drac_pipeline.normalize import browser, office, process
+from drac_pipeline.normalize import office, process
+from drac_pipeline.normalize.browser import Browser, find_browser
 from drac_pipeline.normalize.office import OfficeConverter
 from drac_pipeline.normalize.sanitize import page, sanitize_html
 from drac_pipeline_tests.normalize.conftest import pdf_text
@@ -199,7 +199,11 @@ HOSTILE = """<html><head>
 
 
 def print_to(target: Path, html: str) -> str:
-    browser.print_html(browser.find_browser(), html, target, NormalizeConfig())
+    own = Browser(find_browser())  # one that others have started may have no network
+    try:
+        own.print(html, target)
+    finally:
+        own.close()
     return pdf_text(target)
 
 
@@ -224,6 +228,12 @@ def test_the_policy_holds_where_sanitizing_fails(tmp_path: Path, canary: Canary,
     assert not shows_red(tmp_path / "a.pdf")
     assert canary.asked == []
     assert "shown" in text
+
+
+@pytest.mark.browser
+def test_scripts_do_not_run_where_sanitizing_and_policy_fail(tmp_path: Path) -> None:
+    html = "<!DOCTYPE html><p>shown</p><script>document.write('RAN')</script><p onclick=''>here</p>"
+    assert print_to(tmp_path / "a.pdf", html) == "shown here"
 
 
 def test_programs_have_no_network_where_the_system_allows(

@@ -34,8 +34,8 @@ from drac_pipeline.config import DracConfig
 from drac_pipeline.llm.doubles import ALL_FAULTS, Brain, Double, FaultPlan, page_table
 from drac_pipeline.llm.open import open_service
 from drac_pipeline.pipeline import find_work
+from drac_pipeline.pipeline.artifacts import MARKDOWN_FILE
 from drac_pipeline.pipeline.pool import map_documents
-from drac_pipeline.pipeline.stages import MARKDOWN_FILE
 from drac_pipeline.store import Home
 
 BEFORE = ["normalized_pdf", "page_images"]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.model import CHUNK_SCHEMA, as_chunk_table
-from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE
+from drac_pipeline.pipeline.artifacts import CHUNKS_FILE, MARKDOWN_FILE
 from drac_pipeline.store import Manifest, Store
 
 FETCHED_AT_ONCE = 100  # documents whose files are fetched together

@@ -17,8 +17,10 @@ import pyarrow.parquet as pq
 from corpus import KINDS, make_corpus, sentences, write_document
 
 from drac_pipeline.pipeline import find_work
+from drac_pipeline.pipeline.artifacts import CHUNKS_FILE, EMBEDDINGS_FILE
 from drac_pipeline.pipeline.pool import map_documents
-from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE, STAGES, code_version
+from drac_pipeline.pipeline.stage import code_version
+from drac_pipeline.pipeline.stages import STAGES
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.sources.keys import document_key
 from drac_pipeline.store import Home, Manifest, SourceRecord, StageRecord

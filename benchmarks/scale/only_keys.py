@@ -18,7 +18,8 @@ from drac_pipeline.defs.jobs import INGEST
 from drac_pipeline.defs.launch import open_instance
 from drac_pipeline.defs.names import DOCUMENTS
 from drac_pipeline.defs.versions import defined_versions
-from drac_pipeline.pipeline.stages import SOURCE, STAGES
+from drac_pipeline.pipeline.stage import SOURCE
+from drac_pipeline.pipeline.stages import STAGES
 from drac_pipeline.store import Home
 
 AT_ONCE = 1_000

@@ -26,7 +26,7 @@ from drac_pipeline.defs.names import asset_named
 from drac_pipeline.defs.versions import made_versions
 from drac_pipeline.errors import explain
 from drac_pipeline.pipeline import STAGES, DocumentOutcome, Stage, StageOutcome
-from drac_pipeline.pipeline.stages import SOURCE
+from drac_pipeline.pipeline.stage import SOURCE
 from drac_pipeline.store import FailureRecord, Home, Manifest, StageRecord, Store
 
 SOURCE_CODE_VERSION = "1"

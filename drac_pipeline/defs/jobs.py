@@ -26,7 +26,7 @@ from drac_pipeline.defs.stages import DocumentsConfig
 from drac_pipeline.errors import DracError, explain
 from drac_pipeline.pipeline import STAGES_BY_NAME
 from drac_pipeline.pipeline.look import look_at_sources
-from drac_pipeline.pipeline.stages import SOURCE
+from drac_pipeline.pipeline.stage import SOURCE
 
 INGEST = "ingest"
 REPLAN = "replan"

@@ -11,7 +11,7 @@ from dagster import MetadataValue, TableColumn, TableMetadataValue, TableRecord,
 
 from drac_pipeline.inspection.serve import document_url
 from drac_pipeline.pipeline import StageOutcome
-from drac_pipeline.pipeline.stages import CHUNKS_FILE, MARKDOWN_FILE, PAGES_FILE
+from drac_pipeline.pipeline.artifacts import CHUNKS_FILE, MARKDOWN_FILE, PAGES_FILE
 from drac_pipeline.store import ArtifactMissing, Home
 
 PREVIEW_CHARS = 2_000

@@ -29,7 +29,7 @@ from drac_pipeline.globs import glob_pattern
 from drac_pipeline.pipeline import STAGES, STAGES_BY_NAME, DocumentOutcome, State, document_states
 from drac_pipeline.pipeline.look import due_documents, look_at_sources
 from drac_pipeline.pipeline.pool import Task
-from drac_pipeline.pipeline.stages import SOURCE
+from drac_pipeline.pipeline.stage import SOURCE
 from drac_pipeline.pipeline.worklist import refresh_sources, source_failure
 from drac_pipeline.store import Home, Manifest
 

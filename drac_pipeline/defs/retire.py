@@ -12,7 +12,7 @@ from drac_pipeline.defs.names import partition_set
 from drac_pipeline.defs.vector_index import index_without_run
 from drac_pipeline.pipeline import STAGES_BY_NAME
 from drac_pipeline.pipeline.removal import delete_expired, retire
-from drac_pipeline.pipeline.stages import SOURCE
+from drac_pipeline.pipeline.stage import SOURCE
 from drac_pipeline.store import Home, Manifest
 
 MOST_EVENTS = 50

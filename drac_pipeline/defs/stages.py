@@ -52,7 +52,7 @@ from drac_pipeline.index.sync import index_state
 from drac_pipeline.pipeline import STAGES, DocumentOutcome
 from drac_pipeline.pipeline.pool import map_documents
 from drac_pipeline.pipeline.progress import PageLines, listening_to_pages, report
-from drac_pipeline.pipeline.stages import SOURCE
+from drac_pipeline.pipeline.stage import SOURCE
 from drac_pipeline.pipeline.worklist import refresh_sources, source_failure
 from drac_pipeline.store import Home, Manifest
 

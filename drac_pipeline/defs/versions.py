@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline import STAGES, STAGES_BY_NAME, code_version
-from drac_pipeline.pipeline.stages import SOURCE
+from drac_pipeline.pipeline.stage import SOURCE
 from drac_pipeline.store import Manifest
 
 

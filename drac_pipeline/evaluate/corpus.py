@@ -15,7 +15,7 @@ from drac_pipeline.evaluate.chunk_set import organization_of
 from drac_pipeline.model import Chunk, Element
 from drac_pipeline.model.chunk import chunks_from_table
 from drac_pipeline.mupdf import pymupdf
-from drac_pipeline.pipeline.stages import (
+from drac_pipeline.pipeline.artifacts import (
     CHUNKS_FILE,
     MARKDOWN_FILE,
     PDF_FILE,

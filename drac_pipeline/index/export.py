@@ -20,7 +20,7 @@ from drac_pipeline.errors import ConfigError
 from drac_pipeline.export import FETCHED_AT_ONCE, write_whole
 from drac_pipeline.index.sync import STAGE, current_embedder, is_ready, with_chunks
 from drac_pipeline.model import as_chunk_table
-from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE
+from drac_pipeline.pipeline.artifacts import CHUNKS_FILE, EMBEDDINGS_FILE
 from drac_pipeline.store import Home, Manifest
 
 _METADATA = (

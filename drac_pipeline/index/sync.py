@@ -19,7 +19,9 @@ import pyarrow.parquet as pq
 from drac_pipeline.config import DracConfig
 from drac_pipeline.index.table import ChunkTables, row_schema
 from drac_pipeline.model import embedder_of
-from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE, STAGES_BY_NAME, code_version
+from drac_pipeline.pipeline.artifacts import CHUNKS_FILE, EMBEDDINGS_FILE
+from drac_pipeline.pipeline.stage import code_version
+from drac_pipeline.pipeline.stages import STAGES_BY_NAME
 from drac_pipeline.s3.address import is_bucket_address
 from drac_pipeline.store import Home, Manifest, StageRecord
 

@@ -24,7 +24,7 @@ from drac_pipeline.model import (
     chunks_from_table,
 )
 from drac_pipeline.mupdf import pymupdf
-from drac_pipeline.pipeline.stages import (
+from drac_pipeline.pipeline.artifacts import (
     CHUNKS_FILE,
     FIDELITY_FILE,
     PAGES_FILE,

@@ -2,7 +2,8 @@
 
 from drac_pipeline.pipeline.freshness import StageState, State, document_states, stages_to_run
 from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, process_document
-from drac_pipeline.pipeline.stages import STAGES, STAGES_BY_NAME, Stage, code_version
+from drac_pipeline.pipeline.stage import Stage, code_version
+from drac_pipeline.pipeline.stages import STAGES, STAGES_BY_NAME
 from drac_pipeline.pipeline.worklist import Work, find_work
 
 __all__ = [

@@ -23,7 +23,7 @@ from drac_pipeline.plan.llm import plan_by_model
 from drac_pipeline.plan.size import TokenCounter
 
 if TYPE_CHECKING:
-    from drac_pipeline.pipeline.stages import StageContext
+    from drac_pipeline.pipeline.stage import StageContext
 
 
 @dataclass

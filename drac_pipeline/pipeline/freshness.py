@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline.attempts import makeshift_reason
-from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, code_version
+from drac_pipeline.pipeline.stage import SOURCE, Stage, code_version
+from drac_pipeline.pipeline.stages import STAGES
 from drac_pipeline.store import Manifest, StageRecord, Store
 
 

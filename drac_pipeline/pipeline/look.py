@@ -12,7 +12,8 @@ from drac_pipeline.errors import ConfigError, DocumentError, DracError
 from drac_pipeline.pipeline.circumstances import all_circumstances
 from drac_pipeline.pipeline.removal import Removals, removals
 from drac_pipeline.pipeline.retry import Retry, retry
-from drac_pipeline.pipeline.stages import STAGES, code_version
+from drac_pipeline.pipeline.stage import code_version
+from drac_pipeline.pipeline.stages import STAGES
 from drac_pipeline.pipeline.worklist import SOURCE_STAGE, Work, WorkList, find_work
 from drac_pipeline.sources.address import SourceAddress, source_address
 from drac_pipeline.sources.open import open_source

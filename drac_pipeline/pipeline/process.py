@@ -31,7 +31,8 @@ from drac_pipeline.model import SourceDocument
 from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import converted_version, parent_versions, stale_reason
 from drac_pipeline.pipeline.origin import origin_of
-from drac_pipeline.pipeline.stages import SOURCE, STAGES, Stage, StageContext, StageOutput, code_version
+from drac_pipeline.pipeline.stage import SOURCE, Stage, StageContext, StageOutput, code_version
+from drac_pipeline.pipeline.stages import STAGES
 from drac_pipeline.sources.fingerprint import hash_file
 from drac_pipeline.store import (
     ArtifactMissing,

@@ -18,7 +18,8 @@ from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline.attempts import INHERENT, LASTING, next_attempt
 from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import parent_versions, stale_reason
-from drac_pipeline.pipeline.stages import SOURCE, STAGES, STAGES_BY_NAME, code_version
+from drac_pipeline.pipeline.stage import SOURCE, code_version
+from drac_pipeline.pipeline.stages import STAGES, STAGES_BY_NAME
 from drac_pipeline.store import FailureRecord, Manifest
 
 

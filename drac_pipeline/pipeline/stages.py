@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from drac_pipeline.assemble import assemble, verify_verbatim
-from drac_pipeline.config import ConvertConfig, DracConfig, settings_hash
+from drac_pipeline.config import ConvertConfig, DracConfig
 from drac_pipeline.config.base import Identity
 from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.fidelity import FidelityReport, compare
@@ -37,24 +37,38 @@ from drac_pipeline.errors import (
 from drac_pipeline.model import (
     ChunkPlan,
     Converted,
-    Element,
     ElementKind,
-    SourceDocument,
     chunks_from_table,
     chunks_to_table,
-    elements_from_table,
     elements_to_table,
     embeddings_to_table,
 )
 from drac_pipeline.normalize import normalize, sniff
 from drac_pipeline.normalize.unprinted import unprinted
 from drac_pipeline.parse import parse_markdown
+from drac_pipeline.pipeline.artifacts import (
+    CHUNKS_FILE,
+    CONVERSION_FILE,
+    ELEMENTS_FILE,
+    EMBEDDINGS_FILE,
+    FIDELITY_FILE,
+    MARKDOWN_FILE,
+    NORMALIZED_FILE,
+    ORIGINAL_FILE,
+    PAGES_FILE,
+    PDF_FILE,
+    PLAN_FILE,
+    read_conversion,
+    read_convertible,
+    read_elements,
+)
 from drac_pipeline.pipeline.checks import (
     chunk_size_check,
     fidelity_check,
     fidelity_counts,
     table_syntax_check,
 )
+from drac_pipeline.pipeline.stage import SOURCE, Stage, StageContext, StageOutput
 from drac_pipeline.plan import complete, find_boilerplate, plan_local, verify_coverage
 from drac_pipeline.plan.policy import policy_of
 from drac_pipeline.plan.size import sizes_of
@@ -63,68 +77,8 @@ from drac_pipeline.section import sections
 from drac_pipeline.sources.fingerprint import hash_file
 from drac_pipeline.store.manifest import CheckRecord
 
-SOURCE = "source"
-
-PDF_FILE = "document.pdf"
-NORMALIZED_FILE = "normalized.json"
-ORIGINAL_FILE = "original"
-MARKDOWN_FILE = "document.md"
-CONVERSION_FILE = "conversion.json"
-FIDELITY_FILE = "fidelity.json"
-ELEMENTS_FILE = "elements.parquet"
-PLAN_FILE = "plan.json"
-CHUNKS_FILE = "chunks.parquet"
-PAGES_FILE = "pages.json"
-EMBEDDINGS_FILE = "embeddings.parquet"
 WEB_PAGE = "html"  # as `normalize.sniff` names pages of a web site
 _OF_WEB_PAGE = {b"drac_source": b"web page"}
-
-
-@dataclass(frozen=True)
-class StageContext:
-    """What a stage function gets: the document, where to find a parent's file
-    (`read(stage, name)`), the folder to write to, and the document's settings. For model calls: the folder of
-    their ledger and results (`state`) and the `run` they count to."""
-
-    document: SourceDocument
-    read: Callable[[str, str], Path]
-    out: Path
-    config: DracConfig
-    state: Path = Path()
-    run: str = ""
-
-
-@dataclass
-class StageOutput:
-    """What a stage says of its output. `counts` are numbers to plot, `facts` are JSON values; `lack` is kind
-    and cause of what it had to be made without, and would be better with."""
-
-    counts: dict[str, float] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
-    checks: dict[str, CheckRecord] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    lack: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage of the pipeline. `version` is raised when the same input and settings give
-    another output; `settings` picks the settings that are part of its identity; `checks`
-    names its partition checks, with True for those that stop the document."""
-
-    name: str
-    parents: tuple[str, ...]
-    version: int
-    settings: Callable[[DracConfig], tuple[BaseModel, ...]]
-    run: Callable[[StageContext], StageOutput]
-    about: str
-    checks: dict[str, bool] = field(default_factory=dict)
-
-
-def code_version(stage: Stage, config: DracConfig) -> str:
-    """The identity of a stage's code and settings, such as `3-5f0c2a9b7d11`; `config` is a document's own
-    (`DracConfig.for_document`)."""
-    return f"{stage.version}-{config.remembered(stage.name, lambda: settings_hash(*stage.settings(config)))}"
 
 
 # ------------------------------------------------------------------- stages
@@ -394,32 +348,6 @@ def _chunk_embeddings(ctx: StageContext) -> StageOutput:
         checks={"within_embedder": CheckRecord(passed=not lost, detail=lengths)},
         warnings=[told] if lost else [],
     )
-
-
-# ------------------------------------------------------------------ reading
-
-
-def read_convertible(read: Callable[[str, str], Path]) -> Convertible:
-    """The output of the normalized_pdf stage. `read(stage, name)` gives the path of a file."""
-    about = json.loads(read("normalized_pdf", NORMALIZED_FILE).read_bytes())
-    return Convertible(
-        pdf=read("normalized_pdf", PDF_FILE),
-        format=about["read_as"] or about["format"],
-        original=read("normalized_pdf", ORIGINAL_FILE) if about["read_as"] else None,
-        whole=about.get("whole", True),
-    )
-
-
-def read_conversion(read: Callable[[str, str], Path]) -> Converted:
-    """The output of the markdown stage. `read(stage, name)` gives the path of a file."""
-    side = json.loads(read("markdown", CONVERSION_FILE).read_bytes())
-    text = read("markdown", MARKDOWN_FILE).read_bytes().decode("utf-8")
-    return Converted.model_validate({**side, "markdown": text})
-
-
-def read_elements(read: Callable[[str, str], Path]) -> list[Element]:
-    """The output of the elements stage."""
-    return elements_from_table(pq.read_table(read("elements", ELEMENTS_FILE)))
 
 
 def _tally(words: Any) -> dict[str, int]:

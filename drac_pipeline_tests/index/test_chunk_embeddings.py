@@ -12,7 +12,7 @@ from drac_pipeline.index.embed import embed_chunks
 from drac_pipeline.index.vector_cache import CACHE_FILE, VectorCache
 from drac_pipeline.model import chunks_from_table, embedder_of
 from drac_pipeline.pipeline import DocumentOutcome, find_work, process_document
-from drac_pipeline.pipeline.stages import CHUNKS_FILE, EMBEDDINGS_FILE
+from drac_pipeline.pipeline.artifacts import CHUNKS_FILE, EMBEDDINGS_FILE
 from drac_pipeline.store import Home, StageRecord
 
 STAGE = "chunk_embeddings"

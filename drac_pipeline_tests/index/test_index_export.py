@@ -14,7 +14,7 @@ from drac_pipeline.export import export_chunks
 from drac_pipeline.index.export import export_langchain, export_llamaindex, export_vectors
 from drac_pipeline.index.sync import STAGE
 from drac_pipeline.model import CHUNK_SCHEMA, as_chunk_table
-from drac_pipeline.pipeline.stages import CHUNKS_FILE
+from drac_pipeline.pipeline.artifacts import CHUNKS_FILE
 from drac_pipeline.store import Home
 
 

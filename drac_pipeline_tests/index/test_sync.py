@@ -14,8 +14,8 @@ from drac_pipeline.index.search import search
 from drac_pipeline.index.sync import STAGE, IndexState, index_state, index_uri, sync_index
 from drac_pipeline.index.table import ChunkTable, ChunkTables, one_of, row_schema
 from drac_pipeline.pipeline import find_work, process_document
+from drac_pipeline.pipeline.artifacts import EMBEDDINGS_FILE
 from drac_pipeline.pipeline.removal import retire
-from drac_pipeline.pipeline.stages import EMBEDDINGS_FILE
 from drac_pipeline.store import Home
 from drac_pipeline_tests.index.conftest import take_in
 

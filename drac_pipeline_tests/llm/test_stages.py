@@ -11,7 +11,8 @@ from drac_pipeline.config import ConvertConfig, DracConfig, ModelConfig, PlanCon
 from drac_pipeline.llm.books import DATABASE_FILE
 from drac_pipeline.llm.doubles import Brain, Double, page_table
 from drac_pipeline.pipeline import find_work, process_document
-from drac_pipeline.pipeline.stages import STAGES_BY_NAME, code_version
+from drac_pipeline.pipeline.stage import code_version
+from drac_pipeline.pipeline.stages import STAGES_BY_NAME
 from drac_pipeline.store import Home
 
 Settings = Callable[..., ModelConfig]

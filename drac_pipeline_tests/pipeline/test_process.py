@@ -16,7 +16,8 @@ from drac_pipeline.pipeline import (
     find_work,
     process_document,
 )
-from drac_pipeline.pipeline.stages import STAGES_BY_NAME, code_version
+from drac_pipeline.pipeline.stage import code_version
+from drac_pipeline.pipeline.stages import STAGES_BY_NAME
 from drac_pipeline.store import ArtifactMissing, Home, LocalStore
 
 ALL = [s.name for s in STAGES]

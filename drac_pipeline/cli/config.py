@@ -29,6 +29,7 @@ from drac_pipeline.config import (
 from drac_pipeline.config.overrides import OVERRIDE
 from drac_pipeline.config_reference import config_reference
 from drac_pipeline.errors import ClusterError, DracError
+from drac_pipeline.export import write_atomically
 from drac_pipeline.index.service_embedder import service_settings
 from drac_pipeline.normalize.browser import find_browser
 from drac_pipeline.pipeline import STAGES, code_version
@@ -131,7 +132,7 @@ def reference(
     if file is None:
         out.print(config_reference(), markup=False, soft_wrap=True)
     else:
-        file.write_text(config_reference(), encoding="utf-8")
+        write_atomically(file, config_reference().encode("utf-8"))
 
 
 def _sources(opened: Home) -> list[tuple[bool, str]]:

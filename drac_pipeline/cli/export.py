@@ -9,8 +9,9 @@ import typer
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
 from drac_pipeline.cli.on_home import on_home
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
-from drac_pipeline.export import export_chunks, export_markdown
+from drac_pipeline.export import check_file, export_chunks, export_markdown
 from drac_pipeline.index.export import Exported, export_langchain, export_llamaindex, export_vectors
 
 export_app = typer.Typer(no_args_is_help=True, help="Write Markdown, chunks or vectors for use elsewhere.")
@@ -22,9 +23,19 @@ def markdown(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write to.", show_default=False)],
     home: HomeOption,
 ) -> None:
-    """Write OUT/<document key>.md for every converted document."""
-    n = export_markdown(existing_home(home).store, folder)
-    out.print(f"{n} documents written to {folder}")
+    """Write OUT/<document key>.md for every converted document.
+
+    What an earlier export of this home wrote there of documents that are gone is removed, unless somebody
+    changed it since; OUT/.drac-export.json lists what was written. Other files are left alone.
+    """
+    done = export_markdown(existing_home(home).store, folder)
+    out.print(f"{counted(done.written, 'document')} written to {folder}", markup=False, soft_wrap=True)
+    if done.removed:
+        out.print(f"{counted(len(done.removed), 'file')} of documents that are gone removed")
+    if done.kept:
+        told = counted(len(done.kept), "file of a document that is gone", "files of documents that are gone")
+        some = ", ".join(done.kept[:3]) + (" …" if len(done.kept) > 3 else "")
+        err.print(f"{told} kept, changed since the export: {some}", markup=False, soft_wrap=True)
 
 
 @export_app.command()
@@ -38,7 +49,7 @@ def chunks(
     """Write one row a chunk: document_key, chunk_id, ordinal, text, breadcrumb, headings, element_ids,
     page_start, page_end, n_chars and more."""
     n = export_chunks(existing_home(home).store, file)
-    out.print(f"{n} chunks written to {file}")
+    out.print(f"{counted(n, 'chunk')} written to {file}", markup=False, soft_wrap=True)
 
 
 FileArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write.", show_default=False)]
@@ -72,13 +83,19 @@ def llamaindex(file: FileArgument, home: HomeOption) -> None:
 
 
 def _json_lines(file: Path) -> Path:
+    check_file(file, "chunks.jsonl")
     if file.suffix.lower() == ".parquet":
         raise ConfigError(f"{file.name}: what is written are lines of JSON; name it {file.stem}.jsonl")
     return file
 
 
 def _tell(done: Exported, file: Path) -> None:
-    out.print(f"{done.chunks} chunks written to {file}")
+    out.print(f"{counted(done.chunks, 'chunk')} written to {file}", markup=False, soft_wrap=True)
     if done.without_vectors:
-        n, some = len(done.without_vectors), ", ".join(done.without_vectors[:3])
-        err.print(f"{n} documents have no vectors of their chunks yet ({some}); `drac run` makes them")
+        some = ", ".join(done.without_vectors[:3]) + (" …" if len(done.without_vectors) > 3 else "")
+        have = counted(len(done.without_vectors), "document has", "documents have")
+        err.print(
+            f"{have} no vectors of their chunks yet ({some}); `drac run` makes them",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +10,13 @@ from typing import Annotated
 import typer
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.sources.address import source_address
 from drac_pipeline.sources.keys import artifact_dirname
 from drac_pipeline.store import Home, Manifest
+
+_MOST_NAME_BYTES = 255
 
 
 def inspect(
@@ -23,7 +27,9 @@ def inspect(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File to write; else inspect/… in the home.", show_default=False),
+        typer.Option(
+            "--out", "-o", help="File to write, or a folder; else inspect/… in the home.", show_default=False
+        ),
     ] = None,
     pages: Annotated[
         str, typer.Option(help="Pages to show, as 1-20,25; else the first 100.", show_default=False)
@@ -57,13 +63,21 @@ def inspect(
 
     key = _find(opened, document)
     target = file or opened.path / "inspect" / f"{artifact_dirname(key)}.html"
+    if target.is_dir():
+        target /= _file_name(key)
     chosen = parse_pages(pages) if pages else default_pages(opened.store, key)
     inspect_document(opened, key, target, chosen)
     out.print(str(target), soft_wrap=True, markup=False)
     if chosen is not None and not pages:
-        err.print(f"the first {len(chosen)} pages; --pages shows others")
+        err.print(f"the first {counted(len(chosen), 'page')}; --pages shows others")
     if open_it:
         webbrowser.open(target.resolve().as_uri())
+
+
+def _file_name(key: str) -> str:
+    """What the page of a document is called in a folder of a person's."""
+    name = f"{key.replace('/', '_')}.html"
+    return name if len(os.fsencode(name)) <= _MOST_NAME_BYTES else f"{artifact_dirname(key)}.html"
 
 
 def _find(opened: Home, document: str) -> str:

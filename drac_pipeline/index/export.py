@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from drac_pipeline.errors import ConfigError
-from drac_pipeline.export import FETCHED_AT_ONCE, write_whole
+from drac_pipeline.export import FETCHED_AT_ONCE, check_file, write_whole
 from drac_pipeline.index.sync import STAGE, current_embedder, is_ready, with_chunks
 from drac_pipeline.model import as_chunk_table
 from drac_pipeline.pipeline.artifacts import CHUNKS_FILE, EMBEDDINGS_FILE
@@ -44,7 +44,9 @@ class Exported:
 
 def export_vectors(home: Home, out: Path) -> Exported:
     """Write one row a chunk with `vector` and `embedder`, by document key and ordinal, as Parquet or JSON
-    lines by the ending of `out`. Raises ConfigError for another ending, and where there are none."""
+    lines by the ending of `out`. Raises ConfigError for another ending or a folder, and where there are
+    none."""
+    check_file(out, "vectors.parquet")
     if out.suffix not in (".parquet", ".jsonl"):
         raise ConfigError(
             f"{out.name}: vectors are exported as .parquet or .jsonl; give the file such an ending"

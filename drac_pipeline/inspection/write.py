@@ -15,6 +15,5 @@ def inspect_document(home: Home, key: str, out: Path, pages: Collection[int] | N
     """Write the page of document `key` to `out` (an .html file), for `pages` (1-based; default:
     all); gives `out`. Raises ConfigError where the home does not know the document."""
     text = inspection_html(view_document(home.store, key, pages), str(home.path))
-    out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, text.encode("utf-8"))
     return out

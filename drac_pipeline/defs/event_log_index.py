@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from dagster import AssetCheckKey, PartitionsDefinition
 from dagster._core.definitions.data_version import CODE_VERSION_TAG
 from dagster._core.events import ASSET_CHECK_EVENTS, ASSET_EVENTS, EVENT_TYPE_TO_PIPELINE_RUN_STATUS
 from dagster._core.events.log import EventLogEntry
+from dagster._core.storage.asset_check_execution_record import AssetCheckPartitionInfo
+from dagster._core.storage.asset_check_state import AssetCheckState
 from dagster._core.storage.event_log.schema import AssetKeyTable
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from sqlalchemy.engine import Connection
 
+from drac_pipeline.defs.check_states import about_what_was_there, check_states
 from drac_pipeline.defs.event_log_checks import Stored, store_check_events
 
 EVENT_BATCH_ENV = "DAGSTER_EVENT_BATCH_SIZE"
@@ -37,6 +41,24 @@ class BatchIndex(SqlEventLogStorage):
     def get_asset_tags_to_index(self, tag_keys: set[str]) -> set[str]:
         """Say which tags of asset events to index: the stock ones, and the code version."""
         return super().get_asset_tags_to_index(tag_keys) | (tag_keys & {CODE_VERSION_TAG})
+
+    def get_asset_check_partition_info(
+        self,
+        keys: Sequence[AssetCheckKey],
+        after_storage_id: int | None = None,
+        partition_keys: Sequence[str] | None = None,
+    ) -> Sequence[AssetCheckPartitionInfo]:
+        """The latest record of each partition of these checks; see `about_what_was_there`."""
+        return about_what_was_there(
+            super().get_asset_check_partition_info(keys, after_storage_id, partition_keys)
+        )
+
+    def get_asset_check_state(
+        self, keys: Sequence[tuple[AssetCheckKey, PartitionsDefinition | None]]
+    ) -> Mapping[AssetCheckKey, AssetCheckState]:
+        """What the pages of these checks show."""
+        infos = self.get_asset_check_partition_info([key for key, _ in keys])
+        return check_states(self._instance, keys, infos)
 
     def _store_in_index(self, conn: Connection, stored: Sequence[Stored]) -> None:
         """Write tags, assets and checks of events whose rows are in; `stored` in the order of storing."""

@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -39,9 +40,9 @@ _PARTIAL = ".partial-"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One backup. Sizes in bytes; `new_size` is what it holds that the one before does not.
-    `database` names the dump of a database server in it, "" where the instance is in files; `artifacts` is
-    where the artifacts are if they are not in it."""
+    """One backup. `documents` are those that are not `retired`; sizes are in bytes, `new_size` is what it
+    holds that the one before does not. `database` names the dump of a database server in it, "" where the
+    instance is in files; `artifacts` is where the artifacts are if they are not in it."""
 
     path: Path
     made_at: str
@@ -54,6 +55,7 @@ class Snapshot:
     home_format: int
     database: str = ""
     artifacts: str = ""
+    retired: int = 0
     schema_version: int = BACKUP_SCHEMA_VERSION
 
 
@@ -93,7 +95,7 @@ def make_backup(
             copier = Copier(home.path, target, previous.path if previous else None)
             database = dump_database(target) if dump_database else ""
             _copy_instance_and_settings(home, copier)
-            documents = _copy_documents(home, copier, on_document)
+            documents, retired = _copy_documents(home, copier, on_document)
             _copy_index(home, copier)
             path = repository / made_at
             made = Snapshot(
@@ -108,6 +110,7 @@ def make_backup(
                 home_format=HOME_FORMAT,
                 database=database,
                 artifacts="" if isinstance(home.store, LocalStore) else home.store.address,
+                retired=retired,
             )
             record = {k: v for k, v in asdict(made).items() if k != "path"}
             (target / BACKUP_FILE).write_text(json.dumps(record, indent=1), encoding="utf-8")
@@ -154,11 +157,12 @@ def _state_files(path: Path) -> Iterator[Path]:
     return (p for p in files_below(path.parent) if p == path)
 
 
-def _copy_documents(home: Home, copier: Copier, on_document: Callable[[str], None] | None) -> int:
-    copied = 0
+def _copy_documents(home: Home, copier: Copier, on_document: Callable[[str], None] | None) -> tuple[int, int]:
+    """Gives how many documents there are, and how many retired ones."""
+    copied = Counter[bool]()
     store = home.store
     if not isinstance(store, LocalStore):  # what keeps them keeps their past
-        return copied
+        return 0, 0
     for manifest in store.manifests(retired=True):
         key = manifest.document_key
         folder = store.document_dir(key)
@@ -169,10 +173,10 @@ def _copy_documents(home: Home, copier: Copier, on_document: Callable[[str], Non
                 for name in record.files:
                     copier.file(folder / stage / record.version / name)
             copier.file(folder / MANIFEST_FILE)
-        copied += 1
+        copied[current.retired is not None] += 1
         if on_document:
             on_document(key)
-    return copied
+    return copied[False], copied[True]
 
 
 def _copy_index(home: Home, copier: Copier) -> None:

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from drac_pipeline.backup import latest_snapshot, make_backup, restore_backup, snapshots
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out, progress_bar
+from drac_pipeline.pipeline.condition import counted
 from drac_pipeline.store import Home
 
 
@@ -45,11 +46,9 @@ def backup(
         if not found:
             err.print(f"no backups in {escape(str(folder))}", soft_wrap=True)
         for s in found:
-            out.print(
-                f"{s.made_at}  {s.documents} documents, {decimal(s.size)}, {decimal(s.new_size)} new,"
-                f" drac_pipeline {s.release}, of {s.home}",
-                markup=False,
-            )
+            told = f"{s.made_at}  {counted(s.documents, s.retired)}, {decimal(s.size)},"
+            told += f" {decimal(s.new_size)} new, drac_pipeline {s.release}, of {s.home}"
+            out.print(told, markup=False)
         return
     opened = existing_home(home)
     from drac_pipeline.defs.instance_backup import dump_instance
@@ -63,7 +62,7 @@ def backup(
             dump_database=lambda target: dump_instance(opened, target),
             on_document=lambda key: bar.update(task, advance=1, note=key[-60:]),
         )
-    told = f"{made.documents} documents, {made.files} files, {decimal(made.size)}"
+    told = f"{counted(made.documents, made.retired)}, {made.files} files, {decimal(made.size)}"
     out.print(f"{told}, of which {decimal(made.new_size)} are new: {made.path}", markup=False, soft_wrap=True)
     if made.artifacts:
         err.print(
@@ -97,7 +96,8 @@ def restore(
             raise
     cut_off = end_runs_of_backup(done.home)
     out.print(
-        f"{done.snapshot.documents} documents as of {done.snapshot.made_at} are in {done.home.path}",
+        f"{counted(done.snapshot.documents, done.snapshot.retired)} as of {done.snapshot.made_at} are in"
+        f" {done.home.path}",
         markup=False,
         soft_wrap=True,
     )

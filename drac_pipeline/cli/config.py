@@ -33,6 +33,7 @@ from drac_pipeline.export import write_atomically
 from drac_pipeline.index.service_embedder import service_settings
 from drac_pipeline.normalize.browser import find_browser
 from drac_pipeline.pipeline import STAGES, code_version
+from drac_pipeline.pipeline.condition import counted
 from drac_pipeline.sources.open import open_source
 from drac_pipeline.store import Home
 
@@ -149,7 +150,9 @@ def _sources(opened: Home) -> list[tuple[bool, str]]:
 
 def _overrides(opened: Home) -> list[tuple[bool, str]]:
     """Those that no document of the home has anything of."""
-    keys = [m.document_key for m in opened.store.manifests()]
+    manifests = list(opened.store.manifests(retired=True))
+    keys = [m.document_key for m in manifests if not m.retired]
+    all_told = counted(len(keys), len(manifests) - len(keys))
     found = []
     for name in by_document():
         for n, one in enumerate(getattr(opened.config, name).override):
@@ -158,7 +161,7 @@ def _overrides(opened: Home) -> list[tuple[bool, str]]:
                 found.append((False, f"{where}: it sets nothing; add a setting, or take it out"))
             elif keys and not any(map(one.holds_for, keys)):
                 glob = escape(repr(one.match))
-                found.append((False, f"{where}.match: {glob} matches none of the {len(keys)} documents"))
+                found.append((False, f"{where}.match: {glob} matches none of {all_told}"))
     return found
 
 

@@ -112,12 +112,6 @@ class LogProgress:
             err.print(f"{self.title}: {self.done} of {self.total} documents")
 
 
-def interrupted(done: int, of: int) -> typer.Exit:
-    """The end of an interrupted command: says what is kept, exit code 130."""
-    err.print(f"interrupted: {done} of {of} documents are done and kept; run it again to go on")
-    return typer.Exit(130)
-
-
 def progress_bar() -> Progress:
     """A bar over documents; silent where stderr is not a terminal."""
     return Progress(

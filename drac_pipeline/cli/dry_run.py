@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -23,13 +25,13 @@ MOST_ROWS = 200
 def print_dry_run(
     console: Console, home: Home, found: WorkList, decided: Removals, everything: bool = False
 ) -> None:
-    """What a run would do, one line a document: the change, the stages, why, and the estimated cost."""
+    """What a run would do, one line a document: its state, the stages, why, and the estimated cost."""
     config = home.config
     money = config.converts_by_model or config.plans_by_model or config.embeds_by_service
     total = Estimate()
     table = Table(title="A run would do", title_justify="left")
     table.add_column("document", overflow="fold")
-    table.add_column("change")
+    table.add_column("state")
     table.add_column("stages", overflow="fold")
     table.add_column("why", overflow="fold")
     if money:
@@ -38,13 +40,14 @@ def print_dry_run(
         cost = _estimate(home, config.for_document(work.key), work) if money else Estimate()
         total += cost
         if everything or n < MOST_ROWS:
-            cells = [escape(work.key), work.change, _stages(work), escape(_why(work))]
+            cells = [escape(work.key), work.state, _stages(work), escape(_why(work))]
             table.add_row(*cells, *([f"{cost.usd:.4f}"] if money else []))
     if not everything and len(found.work) > MOST_ROWS:
         table.add_row(f"… and {len(found.work) - MOST_ROWS} more (--all lists them)")
     if found.work:
         console.print(table)
-    for key, reason in sorted(decided.retire.items()):
+    retire = {k: reason for k, reason in decided.retire.items() if k not in found.renamed.values()}
+    for key, reason in sorted(retire.items()):
         console.print(f"retired: {escape(key)} ({escape(reason)})")
     if decided.refused:
         console.print(f"[yellow]{escape(decided.refused)}[/]")
@@ -55,8 +58,10 @@ def print_dry_run(
     for key in found.settling:
         console.print(f"waits: {escape(key)} may still be written")
     stages = sum(len(w.stages) for w in found.work)
-    told = f"{len(found.work)} documents, {stages} stages to run, {found.unchanged} unchanged"
-    told += f", {len(decided.retire)} to retire" if decided.retire else ""
+    states = ", ".join(f"{n} {s}" for s, n in Counter(w.state for w in found.work).most_common())
+    told = f"{len(found.work)} documents to run" + (f" ({states}), {stages} stages" if states else "")
+    told += f", {found.unchanged} unchanged"
+    told += f", {len(retire)} to retire" if retire else ""
     told += f", about ${total.usd:.4f} for {total.calls} model calls" if money else ", no model call"
     console.print(f"dry run: {told}; nothing was done")
 
@@ -67,8 +72,8 @@ def _stages(work: Work) -> str:
 
 def _why(work: Work) -> str:
     failure = work.manifest.failure
-    if failure is not None and work.change == "unchanged":
-        return f"failed at {failure.stage}: {failure.cause}"
+    if failure is not None and work.state == "failed":
+        return f"{failure.stage}: {explain(failure.kind, failure.cause)}"
     return work.reason
 
 

@@ -11,7 +11,6 @@ from drac_pipeline.cli.console import (
     HomeOption,
     LogFormatOption,
     existing_home,
-    interrupted,
     out,
     progress_bar,
     start_logs,
@@ -54,7 +53,7 @@ def plan(
     from drac_pipeline.defs.jobs import PLAN_STAGES, REPLAN
     from drac_pipeline.defs.launch import execute_documents, open_instance
 
-    summary = Summary()
+    summary = Summary(asked=frozenset(chosen))
     with open_instance(opened) as instance, progress_bar() as bar:
         task = bar.add_task("Planning", total=len(chosen), note="")
 
@@ -65,10 +64,11 @@ def plan(
         with listening(on_document):
             try:
                 launched = execute_documents(instance, REPLAN, chosen, stages=PLAN_STAGES, force=True)
+                summary.end(launched.run_id, launched.success)
             except KeyboardInterrupt:
-                raise interrupted(len(summary.outcomes), len(chosen)) from None
-    summary.run_id = launched.run_id
-    summary.crashed = not launched.success and not summary.failures
+                summary.interrupted = True
     print_summary(out, opened, summary, time.monotonic() - began)
-    if not launched.success:
+    if summary.interrupted:
+        raise typer.Exit(130)
+    if summary.failures or summary.crashed:
         raise typer.Exit(1)

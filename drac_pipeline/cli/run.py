@@ -15,7 +15,6 @@ from drac_pipeline.cli.console import (
     LogProgress,
     SourceArgument,
     err,
-    interrupted,
     out,
     progress_bar,
     start_logs,
@@ -31,6 +30,8 @@ from drac_pipeline.sources.address import source_address
 from drac_pipeline.sources.open import open_source
 from drac_pipeline.sources.settling import YOUNG_SECONDS, wait_until_settled
 from drac_pipeline.store import Home
+
+MOST_RENAMED = 20  # told one by one
 
 
 def run(
@@ -84,6 +85,7 @@ def run(
     # Dagster takes seconds to import: not before the arguments are known to be good
     from drac_pipeline.defs.jobs import INGEST
     from drac_pipeline.defs.launch import execute_documents, open_instance
+    from drac_pipeline.defs.overview import report_overview
     from drac_pipeline.defs.register import drop_strays, register, unreported
     from drac_pipeline.defs.retire import retire_documents
     from drac_pipeline.defs.vector_index import index_without_run
@@ -107,9 +109,11 @@ def run(
         register(instance, opened, manifests)
         drop_strays(instance, opened)
         keys = {w.key for w in found.work} | set(unreported(instance, opened, manifests))
-        summary = Summary(found)
+        summary = Summary(found, frozenset(keys))
         if not keys:
             index_without_run(instance, opened)  # an earlier run may have been killed before it got there
+            if retired:
+                report_overview(instance, opened, len(manifests))
         else:
             with progress_bar() as bar:
                 task = bar.add_task("Ingesting", total=len(keys), note="")
@@ -130,11 +134,12 @@ def run(
                 with listening(on_document), listening_to_pages(on_pages):
                     try:
                         launched = execute_documents(instance, INGEST, sorted(keys))
+                        summary.end(launched.run_id, launched.success)
                     except KeyboardInterrupt:
-                        raise interrupted(len(summary.outcomes), len(keys)) from None
-            summary.run_id = launched.run_id
-            summary.crashed = not launched.success and not summary.failures
+                        summary.interrupted = True
     print_summary(out, opened, summary, time.monotonic() - began, everything=everything)
+    if summary.interrupted:
+        raise typer.Exit(130)
     if summary.failures or summary.crashed or decided.refused or found.blocked:
         raise typer.Exit(1)
 
@@ -144,8 +149,11 @@ def _tell(found: WorkList, retired: Sequence[str] = (), refused: str = "") -> No
         err.print(f"[yellow]skipped[/] {escape(line)}")
     for key in found.settling:
         err.print(f"[yellow]left for the next run[/] {escape(key)}: it is still being written")
-    for new, old in sorted(found.renamed.items())[:20]:
-        err.print(f"renamed: {old} is now {new}; its work is kept", markup=False)
+    renamed = [w for w in found.work if w.renamed_from]
+    for work in renamed[:MOST_RENAMED]:
+        err.print(f"{work.key}: {work.reason}", markup=False)
+    if len(renamed) > MOST_RENAMED:
+        err.print(f"… and {len(renamed) - MOST_RENAMED} more renamed")
     if others := [k for k in retired if k not in found.renamed.values()]:
         more = " …" if len(others) > 5 else ""
         err.print(

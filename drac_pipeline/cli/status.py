@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
+from drac_pipeline.pipeline.condition import counted
 from drac_pipeline.pipeline.standing import overview
 from drac_pipeline.store import Home
 
@@ -30,6 +31,7 @@ def status(
     opened = existing_home(home)
     found = overview(opened)
     totals = Counter(d.state for d in found.documents)
+    retired = totals.pop("retired", 0)
     shown = [d for d in found.documents if everything or d.state not in ("up to date", "retired")]
     if shown:
         table = Table()
@@ -42,7 +44,8 @@ def status(
     for line in found.blocked:
         err.print(f"[bold yellow]cannot be looked at[/] {escape(line)}", markup=True)
     _tell_index(opened)
-    out.print(f"{sum(totals.values())} documents: " + ", ".join(f"{n} {s}" for s, n in totals.most_common()))
+    states = ", ".join(f"{n} {s}" for s, n in totals.most_common())
+    out.print(counted(totals.total(), retired) + (f": {states}" if states else ""))
     if found.blocked or any(d.bad for d in found.documents):
         raise typer.Exit(1)
 

@@ -20,14 +20,17 @@ MOST_WARNED = 20
 
 @dataclass
 class Summary:
-    """What a run did: the outcomes as they came, without the records of what was made, the warnings of
-    what was, and what the look at the source had found."""
+    """What a run did: the documents it was to do, the outcomes as they came, without the records of what was
+    made, the warnings of what was, and what the look at the source had found. It `crashed` where it ended
+    with an error of its own, and was `interrupted` by a person; then some documents were not reached."""
 
     found: WorkList | None = None
+    asked: frozenset[str] = frozenset()
     outcomes: dict[str, DocumentOutcome] = field(default_factory=dict)
     warnings: dict[str, list[str]] = field(default_factory=dict)
     run_id: str = ""
     crashed: bool = False
+    interrupted: bool = False
 
     def add(self, outcome: DocumentOutcome) -> None:
         """Take in the outcome of a document."""
@@ -36,6 +39,16 @@ class Summary:
             self.warnings[outcome.key] = lines
         stages = [replace(s, record=None) for s in outcome.stages]
         self.outcomes[outcome.key] = replace(outcome, stages=stages)
+
+    def end(self, run_id: str, success: bool) -> None:
+        """The run has ended: without success where documents failed, or where it did itself."""
+        self.run_id = run_id
+        self.crashed = not success and (not self.failures or bool(self.not_reached))
+
+    @property
+    def not_reached(self) -> frozenset[str]:
+        """Documents that were to be done, and neither were nor failed."""
+        return self.asked - self.outcomes.keys() - self.failures.keys()
 
     @property
     def failures(self) -> dict[str, tuple[str, str]]:
@@ -87,12 +100,18 @@ def print_summary(
             console.print(f"  … and {len(warned) - MOST_WARNED} more documents")
     if summary.crashed:
         console.print("[bold red]The run ended with an error of its own;[/] see its log in the Dagster UI.")
-    touched = failures.keys() | summary.outcomes.keys()
+    touched = failures.keys() | summary.outcomes.keys() | summary.asked
     unchanged = sum(k not in touched for k in summary.found.keys) if summary.found else 0
     good = sum(not o.failure for o in summary.outcomes.values())
+    if summary.interrupted:
+        console.print(
+            "[bold yellow]interrupted;[/] what is done is kept, and the same command goes on from there"
+        )
+    left = f", {len(summary.not_reached)} not reached" if summary.not_reached else ""
+    ran = f" · run {summary.run_id}" if summary.run_id else ""
     console.print(
-        f"{good} done, {unchanged} unchanged, {len(failures)} failed in {seconds:.1f} s"
-        + (f" · run {summary.run_id}" if summary.run_id else " · nothing to do" if not failures else "")
+        f"{good} done, {unchanged} unchanged, {len(failures)} failed{left} in {seconds:.1f} s"
+        + (ran or ("" if failures or summary.asked else " · nothing to do"))
     )
     instance = escape(str(home.instance_path))
     console.print(f"store [cyan]{escape(home.store.address)}[/] · Dagster instance [cyan]{instance}[/]")

@@ -114,7 +114,9 @@ def execute_documents(
         if failure.user_failure_data and NO_CLUSTER in failure.user_failure_data.metadata:
             cluster = failure.user_failure_data.description or NO_CLUSTER
         if failure.error is not None and failure.error.cls_name == DagsterExecutionInterruptedError.__name__:
-            interrupted = True  # Dagster turns an interrupt into a failure of the step
+            interrupted = True  # Dagster turns an interrupt into a failure of the step, and of the run,
+            # with all that was not reached, unless somebody is ending it
+            instance.report_run_canceling(run, "Interrupted (Ctrl-C); what was finished is kept.")
     if cluster:
         raise ClusterError(cluster)
     if interrupted:

@@ -204,19 +204,20 @@ def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Ho
     with listening_to_pages(PageLines(context.log.info)):
         try:
             for outcome in map_documents(opened.store, refresh.tasks, opened.config, force=force):
+                buffer.append(outcome)
                 report(outcome)
                 if outcome.failure:
                     failed.append(outcome)
                     context.log.error(_failure_line(outcome))  # the worker has logged it
-                buffer.append(outcome)
                 if any(s.stage == EMBEDDINGS and s.failure is None for s in outcome.stages):
                     embedded.add(outcome.key)
                 if len(buffer) >= FLUSH_DOCUMENTS or time.monotonic() - flushed > FLUSH_SECONDS:
                     write_outcomes(context, opened, buffer)
                     buffer, flushed = [], time.monotonic()
-        except ClusterError as e:  # what was done until then is kept and told
+        except ClusterError as e:
             cluster = e
-    write_outcomes(context, opened, buffer)
+        finally:  # also of an interrupted run: Dagster shows as failed what it meant to make and tells not of
+            write_outcomes(context, opened, buffer)
     if cluster:
         raise Failure(str(cluster), metadata={NO_CLUSTER: str(cluster)}, allow_retries=False) from cluster
     index_after_run(context, opened, embedded)

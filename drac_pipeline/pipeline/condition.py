@@ -35,6 +35,11 @@ def made_state(
     return ("stale" if found.state == State.STALE else "incomplete"), f"{first}: {found.reason}"
 
 
+def counted(documents: int, retired: int) -> str:
+    """How many documents there are, everywhere in the same words: retired ones are counted apart."""
+    return f"{documents:,} documents" + (f" (and {retired:,} retired)" if retired else "")
+
+
 def condition(manifest: Manifest) -> tuple[str, str]:
     """`partial` or `blank` with what that means, or two empty strings for a document that is whole."""
     read, chunks = manifest.stages.get("markdown"), manifest.stages.get("chunks")

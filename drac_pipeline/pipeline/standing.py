@@ -17,8 +17,9 @@ BAD = frozenset({"failed", "unreadable", "unknown"})
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A document and its state: up to date, partial, blank, new, changed, stale, incomplete, failed,
-    gone, retired, unreadable, or unknown where its folder cannot be looked at. `why` is in words."""
+    """A document and its state: up to date, partial, blank, new, changed, renamed, returned, stale,
+    incomplete, failed, gone, retired, unreadable, or unknown where its folder cannot be looked at. `why` is
+    in words."""
 
     key: str
     state: str
@@ -49,17 +50,14 @@ def overview(home: Home) -> Overview:
         for manifest in home.store.manifests(retired=True):
             key = manifest.document_key
             known.add(key)
+            if any(key in f.renamed.values() for f in looked.found):
+                continue  # it is there, under its new name
             out.documents.append(Standing(key, *_state(home, manifest, cache, looked)))
     for found in looked.found:
-        new_names = set(found.renamed)
         for work in found.work:
             if work.key not in known:
-                old = (
-                    f"{found.renamed[work.key]} under another name"
-                    if work.key in new_names
-                    else "not run yet"
-                )
-                out.documents.append(Standing(work.key, "new", old))
+                why = work.reason if work.renamed_from else "not run yet"
+                out.documents.append(Standing(work.key, work.state, why))
         out.documents += [
             Standing(k, "unreadable", explain(e.kind, e.cause, e.remedy))
             for k, e in found.unreadable.items()
@@ -99,7 +97,7 @@ def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Look
     if any(manifest.document_key in f.excluded for f in looked.found):
         return "gone", f"the settings exclude it; {then}"
     if manifest.retired:
-        return "new", "returned to the source"
+        return "returned", "returned to the source"
     return _made(home, manifest, fingerprint)
 
 
@@ -111,7 +109,7 @@ def _object_state(home: Home, manifest: Manifest, looked: Looked, then: str) -> 
             return "gone", f"the settings exclude it; {then}"
         if key in found.fingerprints and found.source == root:
             if manifest.retired:
-                return "new", "returned to the source"
+                return "returned", "returned to the source"
             return _made(home, manifest, found.fingerprints[key])
     if any(found.source == root and key in found.gone for found in looked.found):
         return "gone", f"{manifest.source.path} is no longer there; {then}"

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.errors import DocumentError, DracError, SourceChanged
-from drac_pipeline.pipeline.freshness import StageState, document_states, stages_to_run
+from drac_pipeline.pipeline.freshness import StageState, State, document_states, stages_to_run
 from drac_pipeline.pipeline.origin import origin_of
 from drac_pipeline.pipeline.process import DocumentOutcome, StageOutcome, now
 from drac_pipeline.s3.address import BucketAddress
@@ -32,21 +32,41 @@ NAMELESS = frozenset({"normalized_pdf", "page_images", "markdown", "elements"}) 
 class Work:
     """A document and the stages it needs. `change` is new, changed, renamed, moved (the source lies
     elsewhere), touched (another time stamp, the same bytes), returned (after it was retired) or
-    unchanged."""
+    unchanged; `renamed_from` is the key it had before."""
 
     key: str
     change: str
     stages: list[str]
     states: dict[str, StageState]
     manifest: Manifest
+    renamed_from: str = ""
+
+    @property
+    def state(self) -> str:
+        """What makes it work, in the words of `drac status`: the change in the source, or else failed, stale
+        or incomplete."""
+        if self.change in _SAID:
+            return self.change
+        if self.manifest.failure:
+            return "failed"
+        stale = bool(self.stages) and self.states[self.stages[0]].state == State.STALE
+        return "stale" if stale else "incomplete"
 
     @property
     def reason(self) -> str:
         """Why, in words: the first stage that is not fresh says it."""
-        if self.change in ("new", "changed", "renamed", "returned"):
-            return f"{self.change} in the source"
+        if self.change in _SAID:
+            return _SAID[self.change].format(self.renamed_from)
         first = self.states[self.stages[0]] if self.stages else None
         return f"{self.stages[0]}: {first.reason}" if first else ""
+
+
+_SAID = {
+    "new": "new in the source",
+    "changed": "changed in the source",
+    "renamed": "renamed from {}; its work is kept",
+    "returned": "returned to the source",
+}
 
 
 @dataclass
@@ -196,7 +216,7 @@ class _Looker:
         else:
             change = "unchanged"
         states = document_states(self.store, manifest, self.config)
-        return Work(key, change, stages_to_run(states), states, manifest)
+        return Work(key, change, stages_to_run(states), states, manifest, self.renamed.get(key, ""))
 
     def _new(self, key: str, record: SourceRecord) -> tuple[str, Manifest]:
         manifest = Manifest(document_key=key, source=record)
@@ -217,7 +237,7 @@ class _Looker:
         old = self.store.manifest(self.renamed[key])
         states = document_states(self.store, old or manifest, self.config)
         due = set(stages_to_run(states)) | (states.keys() - NAMELESS)
-        return Work(key, "renamed", [n for n in states if n in due], states, manifest)
+        return Work(key, "renamed", [n for n in states if n in due], states, manifest, self.renamed[key])
 
 
 def _change(manifest: Manifest, record: SourceRecord) -> str:

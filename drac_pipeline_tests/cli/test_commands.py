@@ -1,8 +1,11 @@
 """The commands as a user types them: whole processes for what matters, this one for usage errors."""
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +15,8 @@ import pymupdf
 import pytest
 
 from drac_pipeline.cli import main
-from drac_pipeline.pipeline import STAGES
+from drac_pipeline.pipeline import STAGES, DocumentOutcome
+from drac_pipeline.pipeline.progress import listening
 from drac_pipeline.store import Home, LocalStore
 
 CONTRACT = [
@@ -201,3 +205,92 @@ def test_help_teaches(capsys):
     said = capsys.readouterr().out
     for word in ("run", "plan", "status", "export", "Exit codes"):
         assert word in said
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """For commands that run in this process: they say in the environment which home they work on."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    for name in ("DAGSTER_HOME", "DRAC_HOME", "DAGSTER_EVENT_BATCH_SIZE"):
+        monkeypatch.setenv(name, "")  # restored when the test ends
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.usefixtures("environment")
+def test_an_interrupt_is_told_truthfully(tmp_path, corpus, capsys):
+    (corpus / "broken.pdf").write_bytes((corpus / "manual.pdf").read_bytes()[:300])
+    home = tmp_path / "home"
+    ended: list[DocumentOutcome] = []
+
+    with contextlib.ExitStack() as listeners:
+
+        def interrupt(_: DocumentOutcome) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+        def first(outcome: DocumentOutcome) -> None:
+            ended.append(outcome)
+            if len(ended) == 1:  # at the second one, once the command has heard of it
+                listeners.enter_context(listening(interrupt))
+
+        listeners.enter_context(listening(first))
+        assert exit_code("run", corpus, "--home", home) == 130
+    said = capsys.readouterr().out
+    failed = sum(o.failure is not None for o in ended)
+    assert f"{2 - failed} done, 0 unchanged, {failed} failed, 2 not reached" in said
+    assert "interrupted" in said and "nothing to do" not in said
+    assert exit_code("run", corpus, "--home", home) == 1
+    left = 1 + failed  # of the good ones
+    assert f"{left} done, {3 - left} unchanged, 1 failed in" in capsys.readouterr().out
+
+    with listening(lambda _: os.kill(os.getpid(), signal.SIGINT)):
+        assert exit_code("plan", "--home", home) == 130
+    assert "0 done, 0 unchanged, 0 failed, 3 not reached" in capsys.readouterr().out
+
+
+def test_a_renamed_document_is_told_in_the_same_words(tmp_path, corpus, capsys):
+    home = tmp_path / "home"
+    assert drac("run", corpus, "--home", home).returncode == 0
+    (corpus / "manual.pdf").rename(corpus / "pump.pdf")
+    assert exit_code("status", "--home", home) == 0
+    status = capsys.readouterr().out
+    assert exit_code("run", corpus, "--home", home, "--dry-run") == 0
+    dry = capsys.readouterr().out
+    real = drac("run", corpus, "--home", home)
+    for told in (status, dry, real.stderr):
+        (line,) = (line for line in told.splitlines() if "manual.pdf" in line)
+        assert "pump.pdf" in line and "renamed from manual.pdf; its work is kept" in line
+    assert "3 documents: 2 up to date, 1 renamed" in status
+    assert "1 documents to run (1 renamed), 3 stages, 2 unchanged, no model call" in dry
+
+
+def test_a_dry_run_tells_apart_what_is_to_do(tmp_path, corpus, capsys, make_pdf):
+    (corpus / "broken.pdf").write_bytes((corpus / "manual.pdf").read_bytes()[:300])
+    home = tmp_path / "home"
+    assert drac("run", corpus, "--home", home).returncode == 1
+    make_pdf(corpus / "new.pdf", "<h1>New</h1>")
+    (home / "drac.toml").write_text('[[plan.override]]\nmatch = "manual.pdf"\nmax_blocks = 4\n')
+    assert exit_code("run", corpus, "--home", home, "--dry-run") == 0
+    said = capsys.readouterr().out
+    rows = {c[1].strip(): c[2].strip() for line in said.splitlines() if len(c := line.split("│")) > 3}
+    assert rows == {"broken.pdf": "failed", "manual.pdf": "stale", "new.pdf": "new"}
+    assert "settings changed" in said and "normalized_pdf: corrupt" in said
+    assert "3 documents to run (1 failed, 1 stale, 1 new), 17 stages, 2 unchanged" in said
+
+
+def test_retired_documents_are_counted_apart_everywhere(tmp_path, corpus, capsys):
+    home = tmp_path / "home"
+    assert drac("run", corpus, "--home", home).returncode == 0
+    (corpus / "manual.pdf").unlink()
+    (home / "drac.toml").write_text('[[plan.override]]\nmatch = "other/"\nmax_blocks = 4\n')
+    assert drac("run", corpus, "--home", home).returncode == 0
+    counted = "2 documents (and 1 retired)"
+    assert exit_code("status", "--home", home) == 0
+    assert f"{counted}: 2 up to date" in capsys.readouterr().out
+    assert exit_code("config", "check", "--home", home) == 0
+    assert f"matches none of {counted}" in capsys.readouterr().err
+    assert exit_code("backup", tmp_path / "kept", "--home", home) == 0
+    assert exit_code("backup", tmp_path / "kept", "--home", home, "--list") == 0
+    assert capsys.readouterr().out.count(f"{counted}, ") == 2
+    assert exit_code("restore", tmp_path / "kept", "--home", tmp_path / "again") == 0
+    assert f"{counted} as of" in capsys.readouterr().out
+    assert counted in (home / "overview.html").read_text()

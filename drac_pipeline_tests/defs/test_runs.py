@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from dagster._core.workspace.load_target import ModuleTarget, PyProjectFileTarge
 from drac_pipeline.defs.launch import execute_documents
 from drac_pipeline.defs.metadata import check_metadata
 from drac_pipeline.defs.names import DOCUMENTS
-from drac_pipeline.pipeline import STAGES, process_document
+from drac_pipeline.pipeline import STAGES, DocumentOutcome, process_document
+from drac_pipeline.pipeline.progress import listening
 
 ROOT = Path(__file__).parents[2]
 ALL = ["source_document", *(s.name for s in STAGES)]
@@ -207,6 +210,23 @@ def test_a_run_that_died_midway_leaves_no_failed_mark_for_good_outputs(bench) ->
     assert bench.statuses()[KEYS[0]]["markdown"] == "FAILED"
     bench.launch()
     assert bench.statuses() == dict.fromkeys(KEYS, DONE)
+
+
+def test_an_interrupted_run_marks_nothing_as_failed_and_tells_of_what_was_done(bench) -> None:
+    bench.register()
+    done: list[str] = []
+
+    def interrupt(outcome: DocumentOutcome) -> None:
+        done.append(outcome.key)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with listening(interrupt), pytest.raises(KeyboardInterrupt):
+        execute_documents(bench.instance, "ingest", KEYS)
+    (run,) = bench.instance.get_runs()
+    assert run.status == DagsterRunStatus.CANCELED
+    nothing = dict.fromkeys(ALL, "MISSING") | {"source_document": "MATERIALIZED"}
+    assert bench.statuses() == {k: DONE if k in done else nothing for k in KEYS}
+    assert done and len(done) < len(KEYS)
 
 
 def test_checks_are_recorded_for_each_document(broken) -> None:

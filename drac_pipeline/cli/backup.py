@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 
 from drac_pipeline.backup import latest_snapshot, make_backup, restore_backup, snapshots
-from drac_pipeline.cli.console import HomeOption, err, existing_home, out, progress_bar
+from drac_pipeline.cli.console import HomeOption, NewHomeOption, err, existing_home, out, progress_bar
 from drac_pipeline.pipeline.condition import counted
 from drac_pipeline.store import Home
 
@@ -74,7 +74,7 @@ def restore(
     folder: Annotated[
         Path, typer.Argument(help="A backup, or the folder of backups: then the newest.", show_default=False)
     ],
-    home: HomeOption,
+    home: NewHomeOption,
 ) -> None:
     """Make a home of a backup. The home must be a new or an empty folder; the backup stays as it is.
 

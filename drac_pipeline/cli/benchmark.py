@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from drac_pipeline.cli.console import HomeOption, err
+from drac_pipeline.cli.console import NewHomeOption, err
 from drac_pipeline.cli.evaluate import EmbedderOption, JsonOption, OutOption, show_evaluation
 from drac_pipeline.cli.run import run
 from drac_pipeline.config import CONFIG_FILE
@@ -20,7 +20,7 @@ ROWS = 200
 
 def benchmark(
     folder: Annotated[Path, typer.Argument(help="Checkout of RAG-Multi-Corpus.", show_default=False)],
-    home: HomeOption,
+    home: NewHomeOption,
     format: Annotated[str, typer.Option("--format", help="Which files: pdf, docx, html, pptx, md.")] = "pdf",
     organization: Annotated[
         list[str] | None, typer.Option("--organization", help="Only this organization.")

@@ -15,7 +15,8 @@ import typer
 from pydantic import BaseModel
 from rich.markup import escape
 
-from drac_pipeline.cli.console import HomeOption, err, out
+from drac_pipeline.cli.console import HomeOption, err, out, settled_home
+from drac_pipeline.cli.documents import LISTED, NoSuchDocument, find_key
 from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.config import (
     CONFIG_FILE,
@@ -36,6 +37,9 @@ from drac_pipeline.pipeline import STAGES, code_version
 from drac_pipeline.pipeline.condition import counted
 from drac_pipeline.sources.open import open_source
 from drac_pipeline.store import Home
+from drac_pipeline.store.home_format import HOME_FILE
+
+_UNUSED = (False, "--home: nothing was ever run there, and it has no settings: is the path right?")
 
 config_app = typer.Typer(no_args_is_help=True, help="Check, show and explain the settings of a home.")
 
@@ -48,14 +52,16 @@ def check(home: HomeOption) -> None:
     Wrong keys and values are named with the way to mend them. Sources, programs, credentials and folders that
     the settings ask for are looked for; no model is called and nothing is written.
     """
-    opened = Home(home)
+    opened = settled_home(home)
     config = opened.config  # a wrong file ends here, with each wrong key in a line
     path = opened.path / CONFIG_FILE
     out.print(
         f"{path}: right" if path.is_file() else f"{path}: not there, so all defaults hold", markup=False
     )
     stored = _store(opened)
+    unused = [] if path.is_file() or (opened.path / HOME_FILE).is_file() else [_UNUSED]
     problems = [
+        *unused,
         *stored,
         *_sources(opened),
         *([] if stored else _overrides(opened)),
@@ -76,7 +82,10 @@ def check(home: HomeOption) -> None:
 def show(
     home: HomeOption,
     document: Annotated[
-        str, typer.Option("--document", "-d", help="Only what holds for the document of this key.")
+        str,
+        typer.Option(
+            "--document", "-d", help="Only what holds for this document: its key, file, or a part of the key."
+        ),
     ] = "",
 ) -> None:
     """Print the settings that hold, defaults included, as TOML; what drac.toml sets is marked.
@@ -85,8 +94,10 @@ def show(
     whether it is the default, from drac.toml, or from which override; then the stages that this makes others
     than those of most documents.
     """
-    opened = Home(home)
+    opened = settled_home(home)
     config = opened.config
+    if document:
+        document = _meant(opened, document)
     for name in by_document() if document else DracConfig.model_fields:
         section: Settings = getattr(config, name)
         out.print(f"[{name}]", markup=False)
@@ -114,13 +125,23 @@ def show(
         _tell_of_document(opened, document)
 
 
+def _meant(opened: Home, text: str) -> str:
+    """The key that is meant; one that the home does not know yet as it is."""
+    try:
+        key = find_key(text, {m.document_key: m for m in opened.store.manifests()})
+    except NoSuchDocument:
+        err.print(f"[yellow]note:[/] this home has no document {escape(repr(text))}; {LISTED}")
+        return text
+    if key != text:
+        err.print(f"[yellow]note:[/] taken for {escape(repr(key))}")
+    return key
+
+
 def _tell_of_document(opened: Home, key: str) -> None:
     own, others = opened.config.for_document(key), opened.config.for_all_others()
     stages = [s.name for s in STAGES if code_version(s, own) != code_version(s, others)]
     told = f"made otherwise than without overrides: {', '.join(stages)}" if stages else "no stage is made"
     out.print(f"# {told}{'' if stages else ' otherwise than without overrides'}", markup=False)
-    if opened.store.manifest(key) is None:
-        err.print(f"[yellow]note:[/] this home has no document {escape(repr(key))}; `drac status` lists them")
 
 
 @config_app.command()

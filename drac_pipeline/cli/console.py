@@ -6,7 +6,7 @@ import io
 import logging
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -28,25 +28,43 @@ from drac_pipeline.store import Home
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 160)
 
-HomeOption = Annotated[
-    Path,
-    typer.Option(
-        "--home",
-        "-H",
-        envvar="DRAC_HOME",
-        file_okay=False,
-        help="Folder of the corpus: artifacts, settings and Dagster instance. Made if it is not there.",
-    ),
-]
+
+def home_option(help: str) -> Any:
+    """The option `--home`; a file as its value is told as such."""
+    return typer.Option("--home", "-H", envvar="DRAC_HOME", callback=_no_file, help=help)
+
+
+def _no_file(path: Path) -> Path:
+    if path.expanduser().is_file():
+        raise ConfigError(
+            f"--home {path} is a file: there is no home there. A home is the folder that"
+            " `drac run SOURCE --home FOLDER` fills; give a folder"
+        )
+    return path
+
+
+_HOME = "Folder of the corpus: artifacts, settings and Dagster instance."
+HomeOption = Annotated[Path, home_option(_HOME)]
+NewHomeOption = Annotated[Path, home_option(f"{_HOME} Made if it is not there.")]
 
 SourceArgument = Annotated[
     str, typer.Argument(help="Folder of documents, one file, or s3://bucket/prefix.", show_default=False)
 ]
 
 
+def settled_home(path: Path) -> Home:
+    """The home at `path`, which may have no more than settings yet. Raises ConfigError where nothing is."""
+    if not path.is_dir():
+        raise ConfigError(
+            f"there is no home at {path}: is the path right? `drac run SOURCE --home {path}` makes one,"
+            " and so does writing a drac.toml there"
+        )
+    return Home(path)
+
+
 def existing_home(path: Path) -> Home:
     """The home at `path`. Raises ConfigError where nothing was ever ingested into it."""
-    home = Home(path)
+    home = settled_home(path)
     if not home.store.has_documents():
         raise ConfigError(f"{path} holds no documents yet; fill it with `drac run SOURCE --home {path}`")
     return home

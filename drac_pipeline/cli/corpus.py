@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from drac_pipeline.cli.console import SourceArgument, err, out
+from drac_pipeline.cli.console import SourceArgument, err, home_option, out
 from drac_pipeline.config import CONFIG_FILE
 from drac_pipeline.corpora import add_corpus, open_corpus, remove_corpus
 from drac_pipeline.errors import ConfigError, DracError
@@ -23,16 +23,8 @@ corpus_app = typer.Typer(
     help="Many corpora in one deployment: one Dagster instance; settings, index and budget for each.",
 )
 
-DeploymentOption = Annotated[
-    Path,
-    typer.Option(
-        "--home",
-        "-H",
-        envvar="DRAC_HOME",
-        file_okay=False,
-        help="Folder of the deployment. Made if not there.",
-    ),
-]
+DeploymentOption = Annotated[Path, home_option("Folder of the deployment.")]
+NewDeploymentOption = Annotated[Path, home_option("Folder of the deployment. Made if it is not there.")]
 NameArgument = Annotated[str, typer.Argument(help="Name of the corpus.", show_default=False)]
 
 
@@ -40,7 +32,7 @@ NameArgument = Annotated[str, typer.Argument(help="Name of the corpus.", show_de
 def add(
     name: NameArgument,
     source: SourceArgument,
-    home: DeploymentOption,
+    home: NewDeploymentOption,
     settings: Annotated[
         Path | None,
         typer.Option(help="A drac.toml to begin with.", dir_okay=False, exists=True, show_default=False),

@@ -92,6 +92,7 @@ def _estimate(home: Home, config: DracConfig, work: Work) -> Estimate:
                 source.size,
                 "auto" if config.convert.mode == "auto" else "model",
                 read_by_pages(config.convert),
+                config.normalize.plain_passwords,
             )
     except (DocumentError, OSError):
         return Estimate()

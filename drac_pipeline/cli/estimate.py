@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,15 +13,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from drac_pipeline.cli.console import HomeOption, SourceArgument, err, out
+from drac_pipeline.cli.console import HomeOption, SourceArgument, err, out, settled_home
 from drac_pipeline.config import ConvertConfig, DracConfig
-from drac_pipeline.errors import DocumentError
+from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.index.service_embedder import service_settings
 from drac_pipeline.llm.estimate import USUAL_PAGE_CHARS, Estimate, estimate, estimate_embedding
 from drac_pipeline.llm.prices import PROVIDERS, UNPRICED, Prices
 from drac_pipeline.sources.address import source_address
 from drac_pipeline.sources.open import open_source
-from drac_pipeline.store import Home
 
 MOST_ROWS = 40
 _PDF, _IMAGES = {".pdf"}, {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif"}
@@ -63,7 +62,7 @@ def estimate_command(
 
       drac estimate ./contracts --home ~/drac/contracts --model gpt-4.1 --price-provider openai
     """
-    opened = Home(home)
+    opened = settled_home(home)
     config = opened.config
     changed = {"model": model or config.model.model, "price_provider": price_provider}
     if model:
@@ -78,15 +77,20 @@ def estimate_command(
     modes: set[str] = set()
     found = open_source(source_address(source), config.source, opened.remote)
     for entry in found.list():
-        convert = config.for_document(entry.key).convert
+        own = config.for_document(entry.key)
+        convert = own.convert
         # where nothing goes to a model yet, what it would cost if everything did
         chosen = mode or (convert.mode if config.converts_by_model else "model")
         modes.add(chosen)
         try:
             path = found.fetch(entry)
-            pages, wanted, chars = measure(path, entry.size, chosen, read_by_pages(convert))
+            pages, wanted, chars = measure(
+                path, entry.size, chosen, read_by_pages(convert), own.normalize.plain_passwords
+            )
         except DocumentError as e:
-            err.print(f"[yellow]left out[/] {escape(entry.key)}: {escape(e.cause)}")
+            err.print(
+                f"[yellow]left out[/] {escape(entry.key)}: {escape(explain(e.kind, e.cause, e.remedy))}"
+            )
             continue
         cost = estimate(pages, wanted, chars, settings, prices)
         rows.append((entry.key, cost + embedding_cost(home, config, chars)))
@@ -107,10 +111,15 @@ def estimate_command(
 
 
 def measure(
-    path: Path, size: int, mode: str, by_pages: Callable[[str], bool] = lambda _: False
+    path: Path,
+    size: int,
+    mode: str,
+    by_pages: Callable[[str], bool] = lambda _: False,
+    passwords: Sequence[str] = (),
 ) -> tuple[int, int, int]:
     """Pages, pages for the model (none with mode `local`), characters of text. `by_pages` says of a suffix
-    whether such files are read by their pages. Raises DocumentError for a PDF that does not open."""
+    whether such files are read by their pages. Raises DocumentError for a PDF that does not open, also
+    with none of the passwords."""
     suffix = path.suffix.lower()
     if suffix in _IMAGES:
         return 1, int(mode != "local"), USUAL_PAGE_CHARS
@@ -121,7 +130,7 @@ def measure(
         return pages, pages if mode == "model" else 0, chars
     from drac_pipeline.convert.local.document import open_pdf
 
-    document = open_pdf(path)
+    document = open_pdf(path, passwords)
     try:
         lengths = [len(str(document.load_page(n).get_text())) for n in range(document.page_count)]
     finally:

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
+from drac_pipeline.cli.documents import LISTED, find_key
 from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
-from drac_pipeline.sources.address import source_address
 from drac_pipeline.sources.keys import artifact_dirname
-from drac_pipeline.store import Home, Manifest
+from drac_pipeline.store import Home
 
 _MOST_NAME_BYTES = 255
 
@@ -57,11 +57,14 @@ def inspect(
         _serve(opened, port, open_it)
         return
     if document is None:
-        raise ConfigError("name a document (`drac status --all` lists them), or give --serve")
+        raise ConfigError(f"name a document ({LISTED}), or give --serve")
     from drac_pipeline.inspection import inspect_document
     from drac_pipeline.inspection.pages import default_pages, parse_pages
 
-    key = _find(opened, document)
+    if opened.store.manifest(document):
+        key = document
+    else:
+        key = find_key(document, {m.document_key: m for m in opened.store.manifests()})
     target = file or opened.path / "inspect" / f"{artifact_dirname(key)}.html"
     if target.is_dir():
         target /= _file_name(key)
@@ -78,27 +81,6 @@ def _file_name(key: str) -> str:
     """What the page of a document is called in a folder of a person's."""
     name = f"{key.replace('/', '_')}.html"
     return name if len(os.fsencode(name)) <= _MOST_NAME_BYTES else f"{artifact_dirname(key)}.html"
-
-
-def _find(opened: Home, document: str) -> str:
-    """The key that the user means. Raises ConfigError where none or several fit."""
-    if opened.store.manifest(document):
-        return document
-    manifests = list(opened.store.manifests())
-    place = str(source_address(document))
-    found = [m for m in manifests if m.source.place == place] or [
-        m for m in manifests if document.casefold() in m.document_key.casefold()
-    ]
-    if len(found) == 1:
-        return found[0].document_key
-    if not found:
-        raise ConfigError(f"no document of this home is {document!r}; `drac status --all` lists them")
-    raise ConfigError(f"{document!r} fits {len(found)} documents: {_some(found)}")
-
-
-def _some(found: list[Manifest]) -> str:
-    keys = sorted(m.document_key for m in found)
-    return ", ".join(map(repr, keys[:5])) + (" …" if len(keys) > 5 else "")
 
 
 def _serve(opened: Home, port: int, open_it: bool) -> None:

@@ -15,6 +15,7 @@ from drac_pipeline.cli.console import (
     progress_bar,
     start_logs,
 )
+from drac_pipeline.cli.documents import find_key
 from drac_pipeline.cli.summary import Summary, print_summary
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.pipeline import DocumentOutcome
@@ -25,7 +26,11 @@ def plan(
     home: HomeOption,
     keys: Annotated[
         list[str] | None,
-        typer.Argument(help="Document keys (see `drac status`); none: all documents.", show_default=False),
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Keys, files, or parts of keys that only one document has; none: all documents.",
+            show_default=False,
+        ),
     ] = None,
     log_format: LogFormatOption = None,
 ) -> None:
@@ -37,17 +42,14 @@ def plan(
 
       drac plan --home ~/drac/contracts
 
-      drac plan --home ~/drac/contracts "2024/supply agreement.pdf"
+      drac plan --home ~/drac/contracts "supply agreement"
     """
     began = time.monotonic()
     opened = existing_home(home)
     start_logs(opened.config.logs, log_format)
     manifests = {m.document_key: m for m in opened.store.manifests()}
-    if unknown := [k for k in keys or () if k not in manifests]:
-        raise ConfigError(
-            f"not in this home: {', '.join(map(repr, unknown[:5]))}; `drac status` lists the keys"
-        )
-    chosen = sorted(keys or (k for k, m in manifests.items() if "elements" in m.stages))
+    named = {find_key(text, manifests) for text in keys or ()}
+    chosen = sorted(named or (k for k, m in manifests.items() if "elements" in m.stages))
     if not chosen:
         raise ConfigError("no document of this home has elements to plan from; run `drac run SOURCE` first")
     from drac_pipeline.defs.jobs import PLAN_STAGES, REPLAN

@@ -10,9 +10,9 @@ import typer
 from rich.markup import escape
 
 from drac_pipeline.cli.console import (
-    HomeOption,
     LogFormatOption,
     LogProgress,
+    NewHomeOption,
     SourceArgument,
     err,
     out,
@@ -36,7 +36,7 @@ MOST_RENAMED = 20  # told one by one
 
 def run(
     source: SourceArgument,
-    home: HomeOption,
+    home: NewHomeOption,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Say what a run would do, and what it would cost.")
     ] = False,

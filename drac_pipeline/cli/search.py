@@ -64,7 +64,7 @@ def search_command(
             _show(hit, full)
         if not hits:
             filters = " with these filters" if source or under or page else ""
-            err.print(f"nothing found{filters}; `drac status` says what is in this home")
+            err.print(f"nothing found{filters}; `drac status --all` lists what is in this home")
     _warn_behind(opened)
 
 

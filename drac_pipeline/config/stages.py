@@ -71,6 +71,11 @@ class NormalizeConfig(ByDocument):
         description="Chromium or Chrome: a name on PATH or a path; empty finds it",
     )
 
+    @property
+    def plain_passwords(self) -> list[str]:
+        """The passwords as they are typed: for opening documents, never for showing."""
+        return [p.get_secret_value() for p in self.passwords]
+
 
 class RenderConfig(ByDocument):
     """PDF pages to PNG (paper: 200 DPI, no side over 1,568 px)."""

@@ -158,7 +158,7 @@ def documents_to_refresh(
         ]
     manifests = {m.document_key: m for m in _manifests(home, keys)}
     if missing := set(keys) - set(manifests):
-        raise ConfigError(f"not in this home: {', '.join(sorted(missing)[:5])}; see `drac status`")
+        raise ConfigError(f"not in this home: {', '.join(sorted(missing)[:5])}; see `drac status --all`")
     for key, found in refresh_sources(home.store, keys if look else (), trust_times=True):
         if isinstance(found, DocumentError):
             out.failed.append(source_failure(home.store, key, found))

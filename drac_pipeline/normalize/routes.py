@@ -196,10 +196,6 @@ def _name_notes(found: DetectedFormat) -> list[str]:
     return [f"named as {found.declared}, is {found.format}"] if found.wrong_extension else []
 
 
-def _passwords(config: NormalizeConfig) -> list[str]:
-    return [p.get_secret_value() for p in config.passwords]
-
-
 def _made(pdf: Path, kind: str, route: Route, tool: str, warnings: list[str]) -> Normalized:
     probe = probe_pdf(pdf)
     return Normalized(
@@ -208,7 +204,7 @@ def _made(pdf: Path, kind: str, route: Route, tool: str, warnings: list[str]) ->
 
 
 def _pass_through(source: Path, target: Path, config: NormalizeConfig) -> Normalized:
-    probe = probe_pdf(source, _passwords(config), take_damaged=config.damaged_pdf == "take")
+    probe = probe_pdf(source, config.plain_passwords, take_damaged=config.damaged_pdf == "take")
     if probe.password is None:
         source.rename(target)
     else:
@@ -276,8 +272,8 @@ def _by_office(
 
 def _unlock(source: Path, kind: str, opened: Path, config: NormalizeConfig) -> bool:
     if kind in _ODF:
-        return unlock_odf(source, opened, _passwords(config), config.max_unpacked_bytes)
-    return unlock_office(source, opened, _passwords(config))
+        return unlock_odf(source, opened, config.plain_passwords, config.max_unpacked_bytes)
+    return unlock_office(source, opened, config.plain_passwords)
 
 
 def _locked(kind: str, config: NormalizeConfig) -> EncryptedDocument:

@@ -20,7 +20,7 @@ from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import parent_versions, stale_reason
 from drac_pipeline.pipeline.stage import SOURCE, code_version
 from drac_pipeline.pipeline.stages import STAGES, STAGES_BY_NAME
-from drac_pipeline.store import FailureRecord, Manifest
+from drac_pipeline.store import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def retry(manifest: Manifest, config: DracConfig, moment: datetime | None = None
     failure = manifest.failure
     if failure is None:
         return Retry(True, "")
-    if changed := _changed(manifest, failure, config.for_document(manifest.document_key)):
+    if changed := changed_since(manifest, config):
         return Retry(True, f"tried again: {changed} changed since it failed")
     if failure.kind in LASTING:
         return Retry(False, "not tried again by itself until the file or the stage's settings change")
@@ -50,8 +50,12 @@ def retry(manifest: Manifest, config: DracConfig, moment: datetime | None = None
     return Retry(False, f"next try {at:%Y-%m-%d %H:%M} UTC, attempt {failure.attempts + 1} of {most + 1}", at)
 
 
-def _changed(manifest: Manifest, failure: FailureRecord, config: DracConfig) -> str:
-    """What of the failed stage's inputs, settings, circumstances or code is not as it was then."""
+def changed_since(manifest: Manifest, config: DracConfig) -> str:
+    """What of a failed stage's inputs, settings, circumstances or code is not as it was when it failed, with
+    its verb ("the file has"); "" where all is."""
+    failure, config = manifest.failure, config.for_document(manifest.document_key)
+    if failure is None:
+        return ""
     stage = STAGES_BY_NAME.get(failure.stage)
     if stage is None:  # the file itself could not be read: only looking at it again can tell
         return ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from drac_pipeline.errors import explain
 from drac_pipeline.pipeline.condition import made_state
 from drac_pipeline.pipeline.look import Looked, look_at_sources
-from drac_pipeline.pipeline.retry import retry
+from drac_pipeline.pipeline.retry import changed_since, retry
 from drac_pipeline.sources.fingerprint import FingerprintCache, hash_file
 from drac_pipeline.store import Home, Manifest
 
@@ -118,7 +118,11 @@ def _object_state(home: Home, manifest: Manifest, looked: Looked, then: str) -> 
 
 def _made(home: Home, manifest: Manifest, fingerprint: str) -> tuple[str, str]:
     state, why = made_state(home.store, manifest, home.config, fingerprint)
-    if state == "failed" and home.config.refresh.trigger != "off":
+    if state != "failed":
+        return state, why
+    if changed := changed_since(manifest, home.config):
+        return state, f"{why} The next run tries it again: {changed} changed since it failed."
+    if home.config.refresh.trigger != "off":
         told = retry(manifest, home.config).reason
         why = f"{why} {told[0].upper()}{told[1:]}."
     return state, why

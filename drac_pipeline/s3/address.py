@@ -26,8 +26,15 @@ class BucketAddress:
         if not is_bucket_address(text):
             raise ConfigError(f"{text!r} is no address of a bucket; write s3://bucket/prefix")
         bucket, _, prefix = text[len(SCHEME) :].partition("/")
+        if not bucket:
+            raise ConfigError(
+                f"{text!r} names no bucket; write s3://bucket/prefix, or s3://bucket for all of it"
+            )
         if not _BUCKET.fullmatch(bucket):
-            raise ConfigError(f"{text!r}: {bucket!r} is no name of a bucket; write s3://bucket/prefix")
+            raise ConfigError(
+                f"{text!r}: {bucket!r} cannot name a bucket (letters, digits, dots, hyphens);"
+                " write s3://bucket/prefix"
+            )
         return cls(bucket, prefix)
 
     def __str__(self) -> str:

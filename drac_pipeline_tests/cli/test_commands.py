@@ -71,7 +71,7 @@ def test_a_corpus_from_first_run_to_export(tmp_path, corpus):
     after = made_at(home, "manual.pdf")
     assert [s for s in after if after[s] != before[s]] == ["chunk_plan"]
 
-    planned = drac("plan", "--home", home, "manual.pdf")
+    planned = drac("plan", "--home", home, "MANUAL")
     assert planned.returncode == 0
     assert "1 done" in planned.stdout
     again = made_at(home, "manual.pdf")
@@ -177,9 +177,28 @@ def test_a_single_file_is_a_source(tmp_path, corpus):
         (["run", "{tmp}", "--home", "{tmp}"], "are the same folder"),
         (["run"], "Missing argument"),
         (["run", "{tmp}", "--colour"], "No such option"),
-        (["status", "--home", "{tmp}/empty"], "holds no documents yet"),
+        (["status", "--home", "{tmp}/empty"], "there is no home at {tmp}/empty: is the path right?"),
+        (["status", "--home", "{tmp}"], "holds no documents yet"),
         (["export", "chunks", "{tmp}/x.csv", "--home", "{home}"], "exported as .parquet or .jsonl"),
-        (["plan", "--home", "{home}", "nothing.pdf"], "not in this home: 'nothing.pdf'"),
+        (
+            ["plan", "--home", "{home}", "nothing.pdf"],
+            "no document of this home is 'nothing.pdf'; `drac status --all`",
+        ),
+        (["inspect", "--home", "{home}", "https://x"], "no document of this home is 'https://x'"),
+        *[
+            (["run", url, "--home", "{tmp}/h"], f"source {url}: {words}")
+            for url, words in (
+                ("https://example.org/a.pdf", "web pages are not fetched: download them into a folder first"),
+                ("HTTP://example.org", "web pages are not fetched"),
+                ("file:///tmp", "give the path without file://; a source is a folder, a file, or s3://"),
+                ("S3://bucket/x", "a place in a bucket begins with s3:// in small letters"),
+                ("s3:/bucket/x", "a place in a bucket begins with s3:// in small letters"),
+                ("gs://bucket/x", "a source is a folder, a file, or s3://bucket/prefix"),
+            )
+        ],
+        (["corpus", "add", "c", "https://x", "--home", "{tmp}/h"], "web pages are not fetched"),
+        (["run", "s3://", "--home", "{tmp}/h"], "'s3://' names no bucket; write s3://bucket/prefix"),
+        (["run", "s3://a%/x", "--home", "{tmp}/h"], "'a%' cannot name a bucket"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_says_why(tmp_path, capsys, arguments, words):
@@ -188,7 +207,64 @@ def test_wrong_usage_is_exit_2_and_says_why(tmp_path, capsys, arguments, words):
     code = exit_code(*[a.format(tmp=tmp_path, home=home.path) for a in arguments])
     said = capsys.readouterr()
     assert code == 2
-    assert words in " ".join((said.err + said.out).split())
+    assert words.format(tmp=tmp_path) in " ".join((said.err + said.out).split())
+    assert not (tmp_path / "h").exists() and not (tmp_path / "empty").exists()
+
+
+READING = [
+    ["status"],
+    ["search", "x"],
+    ["inspect", "x"],
+    ["plan"],
+    ["eval"],
+    ["estimate", "{tmp}"],
+    ["costs"],
+    ["clean"],
+    ["backup", "{tmp}/backup"],
+    *[
+        ["export", what, "{tmp}/x.jsonl"]
+        for what in ("markdown", "chunks", "vectors", "langchain", "llamaindex")
+    ],
+    ["config", "check"],
+    ["config", "show"],
+]
+MAKING = [
+    ["run", "{tmp}"],
+    ["benchmark", "{tmp}"],
+    ["restore", "{tmp}"],
+    ["corpus", "add", "c", "{tmp}"],
+]
+
+
+@pytest.mark.parametrize("command", READING, ids=" ".join)
+def test_reading_from_a_home_that_is_not_there(tmp_path, capsys, command):
+    assert exit_code(*[a.format(tmp=tmp_path) for a in command], "--home", tmp_path / "typo") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"there is no home at {tmp_path}/typo: is the path right? `drac run SOURCE" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", READING + MAKING, ids=" ".join)
+def test_a_file_is_no_home(tmp_path, capsys, command):
+    (tmp_path / "file").write_text("")
+    assert exit_code(*[a.format(tmp=tmp_path) for a in command], "--home", tmp_path / "file") == 2
+    assert f"--home {tmp_path}/file is a file: there is no home there" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_only_commands_that_make_a_home_say_so(capsys):
+    for commands, made in ((READING, False), (MAKING, True)):
+        for command in commands:
+            words = command[: 2 if command[0] in ("export", "config", "corpus") else 1]
+            assert exit_code(*words, "--help") == 0
+            said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+            assert ("Made if it is not there." in said) is made, words
+
+
+def test_settings_of_a_folder_that_is_no_home(tmp_path, capsys):
+    assert exit_code("config", "check", "--home", tmp_path) == 0
+    assert "nothing was ever run there" in capsys.readouterr().err
 
 
 def test_a_wrong_setting_names_its_key(tmp_path, corpus, capsys):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pymupdf
 import pytest
 from typer.testing import CliRunner
 
@@ -37,6 +38,7 @@ def test_an_estimate_is_near_what_is_then_paid(
     tmp_path: Path, corpus: Path, settings: Callable[..., ModelConfig]
 ):
     home = Home(tmp_path / "home")
+    home.path.mkdir()
     said = drac("estimate", corpus, "--home", home.path)
     guess = float(re.findall(r"estimate: \d+ calls, \$([\d.]+), genai-prices", said)[0])
     with Double(Brain(page_table(sorted(corpus.rglob("*.pdf"))))) as server:
@@ -111,6 +113,23 @@ def test_other_prices_are_another_estimate(tmp_path: Path, corpus: Path):
     said = drac(*("estimate", corpus, "--home", tmp_path, "--model", "gpt-4.1", "--price-provider", "openai"))
     assert "gpt-4.1, mode model" in said
     assert "4 calls" not in said or "$0.0000" not in said
+
+
+def test_encrypted_documents_are_estimated_with_the_passwords_of_the_settings(tmp_path: Path, corpus: Path):
+    with pymupdf.open(corpus / "two pages.pdf") as doc:
+        doc.save(corpus / "secret.pdf", encryption=5, user_pw="geheim")
+    (tmp_path / "drac.toml").write_text("")
+    said = drac("estimate", corpus, "--home", tmp_path)
+    assert "3 documents" in said and "add it to normalize.passwords" in said
+    (tmp_path / "drac.toml").write_text(
+        '[convert]\nmode = "model"\n[normalize]\npasswords = ["other", "geheim"]\n[model]\nregion = "x-1"\n'
+    )
+    said = drac("estimate", corpus, "--home", tmp_path)
+    assert "4 documents" in said and "left out" not in said
+    assert re.search(r"secret\.pdf +│ +2 │ +2 │", said)
+    dry = drac("run", corpus, "--home", tmp_path, "--dry-run")
+    costs = re.findall(r"(?:secret|two pages)\.pdf .*│ +([\d.]+) │", dry)
+    assert len(costs) == 2 and costs[0] == costs[1] != "0.0000"
 
 
 def test_the_stand_in_says_how_to_use_it(corpus: Path):

@@ -61,6 +61,23 @@ def test_a_failed_document_says_when_it_is_tried_again_by_itself(home: Home, cor
     assert bad.why.endswith("Not tried again by itself until the file or the stage's settings change.")
 
 
+@pytest.mark.parametrize("settings", ['passwords = ["geheim"]', "max_bytes = 400000000"])
+@pytest.mark.parametrize("trigger", ["off", "sensor"])
+def test_a_failure_whose_cause_was_mended_is_tried_by_the_next_run(
+    home: Home, corpus: Path, settings: str, trigger: str
+) -> None:
+    with pymupdf.open(corpus / "manual.pdf") as doc:
+        doc.save(corpus / "secret.pdf", encryption=5, user_pw="geheim")
+    refresh(home, corpus)
+    (failed,) = (d for d in overview(home).documents if d.key == "secret.pdf")
+    assert failed.state == "failed" and "next run" not in failed.why
+    (home.path / "drac.toml").write_text(f'[refresh]\ntrigger = "{trigger}"\n[normalize]\n{settings}\n')
+    (failed,) = (d for d in overview(Home(home.path)).documents if d.key == "secret.pdf")
+    assert failed.state == "failed"
+    told = "The next run tries it again: programs, limits or passwords have changed since it failed."
+    assert failed.why.endswith(told)
+
+
 def test_documents_that_are_done_and_not_whole(home: Home, corpus: Path) -> None:
     with pymupdf.open() as doc:
         doc.new_page()

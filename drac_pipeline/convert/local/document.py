@@ -36,6 +36,7 @@ from drac_pipeline.errors import CorruptDocument, EmptyDocument, EncryptedDocume
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped, PageReport
 from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.normalize.damage import ending, find_damage
+from drac_pipeline.normalize.pdf import UNLOCK
 from drac_pipeline.pages import map_pages
 
 VERSION = "2"
@@ -59,8 +60,9 @@ def convert_pdf(pdf: Path | bytes, config: ConvertConfig, *, pages: range | None
         document.close()
 
 
-def open_pdf(pdf: Path | bytes) -> pymupdf.Document:
-    """Open a PDF or say with a typed error why it cannot be."""
+def open_pdf(pdf: Path | bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
+    """Open a PDF, with one of the passwords where it is encrypted, or say with a typed error why it cannot
+    be."""
     data = pdf if isinstance(pdf, bytes) else None
     if (data is not None and not data) or (isinstance(pdf, Path) and pdf.stat().st_size == 0):
         raise EmptyDocument("the file has no bytes", remedy="Fetch the file again.")
@@ -73,9 +75,12 @@ def open_pdf(pdf: Path | bytes) -> pymupdf.Document:
         )
     except Exception as e:
         raise CorruptDocument(f"not a readable PDF: {e}", remedy="Open and save it with a PDF tool.") from e
-    if document.needs_pass:
+    if document.needs_pass and not any(document.authenticate(p) for p in passwords):
         document.close()
-        raise EncryptedDocument("a password is needed to open it", remedy="Save it without a password.")
+        tried = (
+            "none of the configured passwords opens it" if passwords else "a password is needed to open it"
+        )
+        raise EncryptedDocument(tried, remedy=UNLOCK)
     try:
         count = document.page_count
     except Exception as e:

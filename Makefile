@@ -18,7 +18,7 @@ run: setup
 	$(BIN)/drac export chunks "$(HOME_DIR)/chunks.parquet" --home "$(HOME_DIR)"
 
 dev: setup
-	@test -e "$(HOME_DIR)/dagster.yaml" || { mkdir -p "$(HOME_DIR)" && cp dagster.yaml "$(HOME_DIR)/dagster.yaml"; }
+	@test -e "$(HOME_DIR)/dagster.yaml" || { mkdir -p "$(HOME_DIR)" && cp drac_pipeline/defs/dagster.yaml "$(HOME_DIR)/"; }
 	@test ! -d "$(HOME_DIR)/store/documents" || { $(BIN)/drac inspect --serve --home "$(HOME_DIR)" & pages=$$!; \
 	  trap "kill $$pages 2>/dev/null" EXIT; }; \
 	DAGSTER_HOME="$(abspath $(HOME_DIR))" $(BIN)/dagster dev -w workspace.yaml -p $(PORT)

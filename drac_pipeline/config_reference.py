@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, get_args, get_origin
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from drac_pipeline.config import CONFIG_FILE, ByDocument, DracConfig
+from drac_pipeline.config.kinds import kind_of
 from drac_pipeline.config.overrides import OVERRIDE
 
 INTRO = f"""# Configuration
@@ -50,7 +50,7 @@ document_seconds = 14400
 | `DRAC_HOME` | the home that commands use without `--home` |
 | `DRAC_CORPUS` | the corpus, where that home is a deployment of many; before it comes `--corpus` |
 | `DRAC_LOG_FORMAT`, `DRAC_LOG_LEVEL` | before `[logs] format` and `level` |
-| `DAGSTER_HOME` | the same for the Dagster UI and daemon; used where `DRAC_HOME` is not set |
+| `DAGSTER_HOME` | the home, or deployment, of Dagster's UI and daemon; `drac` sets it for its own runs |
 """
 
 STAGES_OF = {
@@ -79,7 +79,7 @@ def config_reference() -> str:
 
 
 def _section(name: str, model: type[BaseModel]) -> str:
-    about = (model.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+    about = " ".join((model.__doc__ or "").split("\n\n")[0].split())
     stages = STAGES_OF.get(name, "nothing is stale")
     lines = [f"## [{name}]", "", f"{about} A change: {stages}.", ""]
     lines += ["| key | default | may be | |", "|---|---|---|---|"]
@@ -90,7 +90,7 @@ def _section(name: str, model: type[BaseModel]) -> str:
         told = (field.description or "").replace("|", "\\|")
         if key in operational:
             told = f"*how*; {told}" if told else "*how*"
-        lines.append(f"| `{key}` | {_default(field)} | {_kind(field)} | {told} |")
+        lines.append(f"| `{key}` | {_default(field)} | {kind_of(field)} |{told and f' {told}'} |")
     if issubclass(model, ByDocument):
         told = f"`[[{name}.{OVERRIDE}]]`: other settings for the documents whose key matches `match`."
         if model.for_all:
@@ -105,31 +105,3 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "to be given"
     return f"`{json.dumps(value, ensure_ascii=False, default=str)}`".replace("|", "\\|")
-
-
-def _kind(field: FieldInfo) -> str:
-    annotation = field.annotation
-    if get_origin(annotation) is Literal:
-        return ", ".join(f"`{json.dumps(v)}`" for v in get_args(annotation))
-    if get_origin(annotation) is list:
-        inner = get_args(annotation)[0]
-        return (
-            "list of texts" if inner in (str, SecretStr) else f"list of {getattr(inner, '__name__', inner)}"
-        )
-    if get_origin(annotation) is dict:
-        return "table"
-    name = {str: "text", int: "whole number", float: "number", bool: "`true`, `false`"}.get(
-        annotation, str(annotation)
-    )
-    return f"{name}{_bounds(field)}"
-
-
-def _bounds(field: FieldInfo) -> str:
-    told = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
-    found = [
-        f"{word} {getattr(m, sign):,}".replace(",", " ")
-        for m in field.metadata
-        for sign, word in told.items()
-        if getattr(m, sign, None) is not None
-    ]
-    return f" {', '.join(found)}" if found else ""

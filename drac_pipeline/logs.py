@@ -23,6 +23,7 @@ from drac_pipeline.config import LogsConfig
 
 FIELDS = ("run", "document", "stage")
 NODE = "node"
+LIBRARY = "drac_pipeline"
 _SENT = ("name", "levelno", "levelname", "created", "process", *FIELDS)
 _MOST_BYTES = 60_000  # of a line on its way from a worker
 
@@ -84,8 +85,16 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def log_to_stderr(config: LogsConfig, stream: TextIO | None = None) -> None:
-    """Write this process's lines to stderr (or `stream`) as the settings say; the last call counts."""
+def _worth_a_line(record: logging.LogRecord) -> bool:
+    """Lines of the library, and of others what is wrong: not how Dagster sets up its databases."""
+    return record.levelno >= logging.WARNING or record.name.split(".")[0] == LIBRARY
+
+
+def log_to_stderr(
+    config: LogsConfig, stream: TextIO | None = None, *, others_too: bool | None = None
+) -> None:
+    """Write this process's lines to stderr (or `stream`) as the settings say; the last call counts. Of other
+    libraries only warnings and errors, unless `others_too` (default: where the level is debug)."""
     handler = logging.StreamHandler(stream or sys.stderr)
     if config.format == "json":
         handler.setFormatter(JsonLines())
@@ -94,6 +103,8 @@ def log_to_stderr(config: LogsConfig, stream: TextIO | None = None) -> None:
         handler.setFormatter(TextLines("%(levelname)s %(name)s%(where)s: %(message)s"))
         if config.level == "auto":  # a table of failed documents, say, follows
             handler.addFilter(lambda record: not getattr(record, "reported", False))
+    if not (config.level == "debug" if others_too is None else others_too):
+        handler.addFilter(_worth_a_line)
     handler.addFilter(_Where())
     handler.set_name("drac")
     root = logging.getLogger()

@@ -39,7 +39,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
     [
         ("[plan]\ntarget_chars = 'many'\n", "plan.target_chars"),
         ("[plans]\n", "plans"),
-        ("[render]\ndpi = 5\n", "greater than or equal to 36"),
+        ("[render]\ndpi = 5\n", "from 36 to 600, not 5"),
         ("[render\n", "not valid TOML"),
         ("[[plan.override]]\ntarget_chars = 300\n", "plan.override.0.match"),
         ("[[model.override]]\nmatch = 'a'\n", r"model\.override: .* hold for all documents"),
@@ -53,7 +53,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
             r"override\.0\.office_command: it holds for all documents: set it under \[normalize\]",
         ),
         ("[[embed.override]]\nmatch = 'a'\nprovider = 'bedrock'\n", r"set it under \[embed\]"),
-        ("[convert.override]\nmatch = 'a'\n", r"convert\.override: .*list"),
+        ("[convert.override]\nmatch = 'a'\n", r"convert\.override: write"),
         ("[[plan.override]]\nmatch = '[z-a]'\n", "is no glob"),
         ("[plan]\ntarget_char = 700\n", r"plan\.target_char: .*did you mean plan\.target_chars\?"),
         ("[converter]\n", "did you mean convert\\?"),
@@ -219,3 +219,58 @@ def test_a_cron_line_that_dagster_takes_is_taken(line: str) -> None:
     assert check_cron(line) == line
     with pytest.raises(ValueError, match="no time zone"):
         RefreshConfig(cron=line, timezone="Mars/Olympus")
+
+
+def wrong(tmp_path: Path, text: str) -> str:
+    (tmp_path / "drac.toml").write_text(text)
+    with pytest.raises(ConfigError) as e:
+        load_config(tmp_path)
+    return str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[plan]\nmax_blocks = "many"\n', 'plan.max_blocks: give a whole number from 1, not "many"'),
+        ("[plan]\nmax_blocks = 0\n", "plan.max_blocks: give a whole number from 1, not 0"),
+        ('[plan]\nplanner = "me"\n', 'plan.planner: give one of "local", "model", not "me"'),
+        ('[convert]\nocr = "perhaps"\n', 'convert.ocr: give true or false, not "perhaps"'),
+        ('[source]\ninclude = "*.pdf"\n', 'source.include: give a list of texts, not "*.pdf"'),
+        ("[source]\ninclude = [3]\n", "source.include.0: give a list of texts, not 3"),
+        ("plan = 3\n", "plan: this is a section: write [plan], and its settings below it"),
+        ("[plan]\noverride = 3\n", "plan.override: write [[plan.override]], and below it match"),
+        ("[[plan.override]]\nmax_blocks = 3\n", "plan.override.0.match: it is missing"),
+        (
+            '[[plan.override]]\nmatch = "a"\nmax_blocks = "x"\n',
+            'plan.override.0.max_blocks: give a whole number from 1, not "x"',
+        ),
+        ('[refresh]\ntimezone = "Mars"\n', "refresh.timezone: 'Mars' is no time zone"),
+        (
+            "[plan]\ntarget_chars = 2000\n",
+            "plan: target_chars = 2000 is above max_chars = 1800 (the default): set target_chars to"
+            " at most 1800, or max_chars to at least 2000",
+        ),
+        ("[plan]\nmax_tokens = 100\n", "plan: target_tokens = 140 (the default) is above max_tokens = 100"),
+        ("[plan]\nmin_blocks = 9\nmax_blocks = 4\n", "plan: min_blocks = 9 is above max_blocks = 4: set"),
+        (
+            '[plan]\nmax_chars = 900\n[[plan.override]]\nmatch = "a/"\ntarget_chars = 1000\n',
+            "plan: with the override for 'a/', target_chars = 1000 is above max_chars = 900: set",
+        ),
+        ("[model]\nbackoff_seconds = 60\n", "model: backoff_seconds = 60.0 is above backoff_cap = 30.0 (the"),
+        ('[model]\nguardrail_version = "2"\n', "model: guardrail_version is set and guardrail_id is not"),
+    ],
+)
+def test_what_is_wrong_is_told_in_our_words(tmp_path: Path, text: str, told: str) -> None:
+    assert told in wrong(tmp_path, text)
+
+
+def test_no_setting_is_told_in_words_of_the_library(tmp_path: Path) -> None:
+    for name, section in DracConfig.model_fields.items():
+        for key in section.default.__class__.model_fields:
+            said = wrong(tmp_path, f"[{name}]\n{key} = 1979-05-27\n")
+            assert f"{name}.{key}: give " in said or f"{name}.{key}: write " in said, said
+
+
+def test_what_is_wrong_shows_no_secret(tmp_path: Path) -> None:
+    said = wrong(tmp_path, '[normalize]\npasswords = "hush"\n[alerts]\nwebhook = ["hush"]\n')
+    assert "normalize.passwords: give a list of texts" in said and "hush" not in said

@@ -29,7 +29,7 @@ def test_every_setting_is_in_the_reference_with_its_default() -> None:
         assert f"## [{name}]" in text
         for key in section.annotation.model_fields:  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
             assert f"| `{key}` |" in text or f"`[[{name}.{key}]]`" in text, f"{name}.{key}"
-    assert "| `dpi` | `200` | whole number from 36, to 600 |" in text
+    assert "| `dpi` | `200` | whole number from 36 to 600 |" in text
     assert '| `trigger` | `"off"` | `"off"`, `"sensor"`, `"schedule"` |' in text
 
 
@@ -133,3 +133,7 @@ def test_an_account_that_embedding_needs_is_looked_for(
     assert code != 0
     for part in words:
         assert part in " ".join(text.split())
+
+
+def test_the_reference_has_no_stray_blanks() -> None:
+    assert [x for x in config_reference().splitlines() if "  " in x.strip()] == []

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from dagster import DagsterInstance
 
+from drac_pipeline.cli.console import start_logs
 from drac_pipeline.config import LogsConfig, load_config
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.logs import (
@@ -63,6 +64,28 @@ def test_a_line_says_of_what_it_is() -> None:
     assert first["time"].endswith("+00:00")
     assert "ValueError: broken" in second["error"]
     assert [third[n] for n in FIELDS] == ["", "", ""]
+
+
+def test_other_libraries_have_lines_only_for_what_is_wrong() -> None:
+    other = logging.getLogger("alembic.runtime.migration")
+    stream = written(LogsConfig(format="json"))
+    other.info("Context impl SQLiteImpl.")
+    other.warning("odd")
+    log.info("ours")
+    assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["odd", "ours"]
+    stream = written(LogsConfig(level="debug"))
+    other.debug("asked for")
+    assert "asked for" in stream.getvalue()
+
+
+def test_verbose_is_of_this_library(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr("drac_pipeline.cli.console._State.verbose", True)
+    for level, told in (("", ["ours"]), ("debug", ["ours", "theirs"])):
+        monkeypatch.setenv("DRAC_LOG_LEVEL", level)
+        start_logs(format="json")
+        log.debug("ours")
+        logging.getLogger("asyncio").debug("theirs")
+        assert [json.loads(x)["message"] for x in capsys.readouterr().err.splitlines()] == told
 
 
 def test_text_says_document_and_stage_too() -> None:
@@ -121,7 +144,7 @@ def test_the_environment_comes_before_the_settings(tmp_path: Path, monkeypatch: 
     assert config.in_environment().level_number() == logging.DEBUG
     assert config.in_environment("text").format == "text"
     monkeypatch.setenv("DRAC_LOG_FORMAT", "xml")
-    with pytest.raises(ConfigError, match="log format 'xml': Input should be 'text' or 'json'"):
+    with pytest.raises(ConfigError, match='log format: give one of "text", "json", not "xml"'):
         config.in_environment()
 
 

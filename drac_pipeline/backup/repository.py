@@ -66,8 +66,10 @@ def make_backup(
     keep: int = 0,
     dump_database: Callable[[Path], str] | None = None,
     on_document: Callable[[str], None] | None = None,
+    on_delete: Callable[[Snapshot], None] | None = None,
 ) -> Snapshot:
-    """Make a snapshot of `home` in `repository`, then delete all but the newest `keep` (0: none).
+    """Make a snapshot of `home` in `repository`, then delete all but the newest `keep` (0: none); those
+    deleted go to `on_delete`.
 
     `dump_database` writes what a database server holds of the instance into a folder and gives the name of
     the file, or "". Raises ConfigError where the place will not do, holds backups of another home, or
@@ -121,6 +123,8 @@ def make_backup(
             raise
         for old in snapshots(repository)[:-keep] if keep else []:
             shutil.rmtree(old.path)
+            if on_delete:
+                on_delete(old)
     return made
 
 

@@ -21,6 +21,7 @@ from drac_pipeline.cli.demo_model import demo_model
 from drac_pipeline.cli.estimate import estimate_command
 from drac_pipeline.cli.evaluate import eval_command
 from drac_pipeline.cli.export import export_app
+from drac_pipeline.cli.help import Commands
 from drac_pipeline.cli.inspect import inspect
 from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.cli.plan import plan
@@ -29,7 +30,7 @@ from drac_pipeline.cli.search import search_command
 from drac_pipeline.cli.status import status
 from drac_pipeline.errors import DracError, is_disk_full
 
-app = typer.Typer(
+app = Commands(
     name="drac",
     no_args_is_help=True,
     add_completion=False,

@@ -11,6 +11,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 
 from drac_pipeline.backup import latest_snapshot, make_backup, restore_backup, snapshots
+from drac_pipeline.backup.repository import Snapshot
 from drac_pipeline.cli.console import HomeOption, NewHomeOption, err, existing_home, out, progress_bar
 from drac_pipeline.pipeline.condition import counted
 from drac_pipeline.store import Home
@@ -53,6 +54,7 @@ def backup(
     opened = existing_home(home)
     from drac_pipeline.defs.instance_backup import dump_instance
 
+    deleted: list[Snapshot] = []
     with progress_bar() as bar:
         task = bar.add_task("Backing up", total=None, note="")
         made = make_backup(
@@ -61,9 +63,12 @@ def backup(
             keep=keep,
             dump_database=lambda target: dump_instance(opened, target),
             on_document=lambda key: bar.update(task, advance=1, note=key[-60:]),
+            on_delete=deleted.append,
         )
     told = f"{counted(made.documents, made.retired)}, {made.files} files, {decimal(made.size)}"
     out.print(f"{told}, of which {decimal(made.new_size)} are new: {made.path}", markup=False, soft_wrap=True)
+    for old in deleted:
+        out.print(f"deleted, as --keep {keep} says: {old.path}", markup=False, soft_wrap=True)
     if made.artifacts:
         err.print(
             f"artifacts are in {escape(made.artifacts)} and not in the backup: have that place keep versions"

@@ -17,6 +17,7 @@ from rich.markup import escape
 
 from drac_pipeline.cli.console import HomeOption, err, out, settled_home
 from drac_pipeline.cli.documents import LISTED, NoSuchDocument, find_key
+from drac_pipeline.cli.help import Commands
 from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.config import (
     CONFIG_FILE,
@@ -41,7 +42,7 @@ from drac_pipeline.store.home_format import HOME_FILE
 
 _UNUSED = (False, "--home: nothing was ever run there, and it has no settings: is the path right?")
 
-config_app = typer.Typer(no_args_is_help=True, help="Check, show and explain the settings of a home.")
+config_app = Commands(no_args_is_help=True, help="Check, show and explain the settings of a home.")
 
 
 @config_app.command()
@@ -182,7 +183,7 @@ def _overrides(opened: Home) -> list[tuple[bool, str]]:
                 found.append((False, f"{where}: it sets nothing; add a setting, or take it out"))
             elif keys and not any(map(one.holds_for, keys)):
                 glob = escape(repr(one.match))
-                found.append((False, f"{where}.match: {glob} matches none of {all_told}"))
+                found.append((False, f"{where}.match: {glob} matches none of the {all_told}"))
     return found
 
 

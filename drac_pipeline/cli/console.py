@@ -83,9 +83,11 @@ LogFormatOption = Annotated[
 def start_logs(config: LogsConfig | None = None, format: str | None = None) -> None:
     """Write log lines to stderr as the settings, the environment and `--verbose` say; as JSON, what commands
     print there is lines of it too."""
-    level = "debug" if _State.verbose else ""
-    config = (config or LogsConfig()).in_environment(format or "", level)
-    log_to_stderr(config, sys.stderr)
+    config = (config or LogsConfig()).in_environment(format or "")
+    others_too = config.level == "debug"  # not with --verbose: alembic and asyncio tell nobody anything
+    if _State.verbose:
+        config = config.model_copy(update={"level": "debug"})
+    log_to_stderr(config, sys.stderr, others_too=others_too)
     if config.format == "json":
         err.file, err.width = _PrintedLines(), 10_000
     else:

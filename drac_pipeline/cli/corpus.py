@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import SourceArgument, err, home_option, out
+from drac_pipeline.cli.help import Commands
 from drac_pipeline.config import CONFIG_FILE
 from drac_pipeline.corpora import add_corpus, open_corpus, remove_corpus
 from drac_pipeline.errors import ConfigError, DracError
@@ -18,7 +19,7 @@ from drac_pipeline.sources.address import source_address
 from drac_pipeline.store import Home
 from drac_pipeline.store.corpora import Deployment
 
-corpus_app = typer.Typer(
+corpus_app = Commands(
     no_args_is_help=True,
     help="Many corpora in one deployment: one Dagster instance; settings, index and budget for each.",
 )
@@ -107,6 +108,7 @@ def remove(
     deployment = Deployment(home)
     path = deployment.home_path(name)
     if delete and not yes and not typer.confirm(f"Delete {path} with all that was made of the corpus?"):
+        err.print(f"nothing was deleted: {name} is in the deployment as before", markup=False)
         raise typer.Exit(1)
     from drac_pipeline.defs.deployment import (
         forget_corpus,

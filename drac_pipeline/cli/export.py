@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
+from drac_pipeline.cli.help import Commands
 from drac_pipeline.cli.on_home import on_home
 from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.export import check_file, export_chunks, export_markdown
 from drac_pipeline.index.export import Exported, export_langchain, export_llamaindex, export_vectors
 
-export_app = typer.Typer(no_args_is_help=True, help="Write Markdown, chunks or vectors for use elsewhere.")
+export_app = Commands(no_args_is_help=True, help="Write Markdown, chunks or vectors for use elsewhere.")
 
 
 @export_app.command()

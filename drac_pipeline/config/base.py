@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Collection, Iterable
+from typing import ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.globs import glob_pattern
@@ -21,6 +21,28 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     operational: ClassVar[frozenset[str]] = frozenset()
+    ordered: ClassVar[tuple[tuple[str, str], ...]] = ()  # the first not above the second, unless that is 0
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if told := self.disagreement():
+            raise ValueError(told)
+        return self
+
+    def disagreement(self, beside: Collection[str] = ()) -> str:
+        """What contradicts what, and how to mend it; "" where nothing does. `beside` are settings that are
+        set elsewhere than in drac.toml's section."""
+        for low, high in self.ordered:
+            least, most = getattr(self, low), getattr(self, high)
+            if most and least > most:
+                mark = {
+                    n: "" if n in {*self.model_fields_set, *beside} else " (the default)" for n in (low, high)
+                }
+                return (
+                    f"{low} = {least}{mark[low]} is above {high} = {most}{mark[high]}:"
+                    f" set {low} to at most {most}, or {high} to at least {least}"
+                )
+        return ""
 
 
 class Identity(Settings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from drac_pipeline.config.stages import (
     SourceConfig,
 )
 from drac_pipeline.config.storage import StoreConfig
+from drac_pipeline.config.wrong import what_is_wrong
 from drac_pipeline.errors import ConfigError
 
 CONFIG_FILE = "drac.toml"
@@ -124,15 +125,13 @@ def load_config(home: Path) -> DracConfig:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path}: not valid TOML: {e}") from e
     except ValidationError as e:
-        lines = [f"  {'.'.join(map(str, x['loc']))}: {_told(x)}" for x in e.errors()]
-        raise ConfigError(f"{path}: settings are wrong:\n" + "\n".join(lines)) from e
+        lines = what_is_wrong(e, DracConfig, unknown_key)
+        raise ConfigError(f"{path}: settings are wrong:\n" + "\n".join(f"  {x}" for x in lines)) from e
 
 
-def _told(error: Any) -> str:
-    """What is wrong with a setting; for a key that there is none, the nearest one or where it belongs."""
-    if error["type"] != "extra_forbidden":
-        return error["msg"]
-    *above, key = map(str, error["loc"])
+def unknown_key(loc: Sequence[int | str]) -> str:
+    """What to say of a key that there is none: the nearest one, or where it belongs."""
+    *above, key = map(str, loc)
     if above[1:2] == [OVERRIDE]:
         return _told_in_override(above, key)
     if len(above) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from drac_pipeline.config.base import Identity, Settings
 
@@ -16,6 +16,7 @@ class ModelConfig(Settings):
     follows it speaks the OpenAI protocol. Defaults are the paper's; all can be set.
     """
 
+    ordered = (("backoff_seconds", "backoff_cap"),)
     provider: Literal["bedrock", "openai"] = Field(
         default="bedrock", description="Bedrock Converse, or any OpenAI-compatible chat endpoint"
     )
@@ -89,6 +90,12 @@ class ModelConfig(Settings):
     price_provider: str = Field(
         default="", description="whose prices: a provider of genai-prices; empty: aws or openai"
     )
+
+    @model_validator(mode="after")
+    def _guardrail(self) -> ModelConfig:
+        if self.guardrail_version and not self.guardrail_id:
+            raise ValueError("guardrail_version is set and guardrail_id is not: set both, or neither")
+        return self
 
     def for_pages(self) -> BaseModel:
         """What of these settings bears on a page's result: it is kept by them."""

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from drac_pipeline.config.base import SECRET, Settings
 from drac_pipeline.config.cron import check_cron
+from drac_pipeline.config.wrong import what_is_wrong
 from drac_pipeline.errors import ConfigError
 
 
@@ -114,8 +115,7 @@ class LogsConfig(Settings):
         try:
             return LogsConfig.model_validate({n: v.lower() for n, v in said.items()})
         except ValidationError as e:
-            lines = [f"log {x['loc'][0]} {x['input']!r}: {x['msg']}" for x in e.errors()]
-            raise ConfigError("; ".join(lines)) from e
+            raise ConfigError("; ".join(f"log {x}" for x in what_is_wrong(e, LogsConfig))) from e
 
     def level_number(self) -> int:
         """The level as `logging` has it."""

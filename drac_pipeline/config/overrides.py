@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import GenericAlias
 from typing import Annotated, Any, ClassVar, Self
@@ -77,6 +77,16 @@ class ByDocument(Settings):
             )
             for w in written
         ]
+
+    def disagreement(self, beside: Collection[str] = ()) -> str:
+        """The same for the section as it is, and as each override makes it."""
+        if told := super().disagreement(beside):
+            return told
+        for one in self.override:
+            made = self.model_copy(update={**one.settings, OVERRIDE: []})
+            if told := made.disagreement(one.settings):
+                return f"with the override for {one.match!r}, {told}"
+        return ""
 
     @field_serializer(OVERRIDE)
     def _as_written(self, overrides: list[Override], info: Any) -> list[dict[str, Any]]:

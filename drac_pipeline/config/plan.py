@@ -12,6 +12,8 @@ from drac_pipeline.config.overrides import ByDocument
 class PlanConfig(ByDocument):
     """How chunks are cut."""
 
+    ordered = (("min_blocks", "max_blocks"), ("target_chars", "max_chars"), ("target_tokens", "max_tokens"))
+
     min_blocks: int = Field(default=3, ge=1, description="content blocks a chunk should have at least")
     max_blocks: int = Field(default=8, ge=1, description="content blocks a chunk should have at most")
     size_unit: Literal["characters", "tokens"] = Field(

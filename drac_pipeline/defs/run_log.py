@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from dagster import AssetExecutionContext
 
 from drac_pipeline.config import LogsConfig
-from drac_pipeline.logs import TextLines, doing, log_to_stderr, writes_to_stderr
+from drac_pipeline.logs import LIBRARY, TextLines, doing, log_to_stderr, writes_to_stderr
 from drac_pipeline.pipeline.process import REPORTED
-
-LIBRARY = "drac_pipeline"
 
 
 class _ToRun(logging.Handler):

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from drac_pipeline.config import EmbedConfig
+from drac_pipeline.config.wrong import what_is_wrong
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.evaluate.bootstrap import RESAMPLES, SEED
 from drac_pipeline.evaluate.chunk_set import ChunkSet, read_chunk_set
@@ -162,7 +163,7 @@ def embed_settings(home: Home, spec: str) -> EmbedConfig:
     try:
         return EmbedConfig.model_validate({**settings.model_dump(), **changed})
     except ValidationError as e:
-        wrong = "; ".join(f"{'.'.join(map(str, x['loc']))}: {x['msg']}" for x in e.errors())
+        wrong = "; ".join(what_is_wrong(e, EmbedConfig))
         raise ConfigError(f"embedder {spec!r}: {wrong}") from e
 
 

@@ -130,7 +130,9 @@ def test_only_a_whole_backup_has_a_name(tmp_path: Path, corpus: Path, monkeypatc
             make_backup(home, place)
     assert snapshots(place) == [] and not list(place.glob("*Z*"))
     (place / ".partial-of-a-killed-one").mkdir()
-    made = [make_backup(home, place, keep=2) for _ in range(3)]
+    deleted = []
+    made = [make_backup(home, place, keep=2, on_delete=deleted.append) for _ in range(3)]
+    assert [s.path for s in deleted] == [made[0].path]
     assert [s.path for s in snapshots(place)] == [m.path for m in made[1:]]
     assert not list(place.glob(".partial-*"))
     assert place.stat().st_mode & 0o077 == 0  # settings may hold passwords
@@ -172,3 +174,13 @@ def test_documents_that_lack_files_are_named_and_made_again(tmp_path: Path, corp
     assert len(done.damaged) == 1
     assert run("run", corpus, "--home", tmp_path / "new") == 0
     assert find_work(done.home, corpus, done.home.config).work == []
+
+
+def test_the_command_names_what_it_deletes(tmp_path: Path, corpus: Path, capsys) -> None:
+    home, place = Home(tmp_path / "home"), tmp_path / "backups"
+    find_work(home, corpus, home.config)
+    assert run("backup", place, "--home", home.path, "--keep", "1") == 0
+    (first,) = snapshots(place)
+    assert "deleted" not in capsys.readouterr().out
+    assert run("backup", place, "--home", home.path, "--keep", "1") == 0
+    assert f"deleted, as --keep 1 says: {first.path}" in capsys.readouterr().out

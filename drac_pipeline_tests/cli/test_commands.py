@@ -2,8 +2,10 @@
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -363,10 +365,23 @@ def test_retired_documents_are_counted_apart_everywhere(tmp_path, corpus, capsys
     assert exit_code("status", "--home", home) == 0
     assert f"{counted}: 2 up to date" in capsys.readouterr().out
     assert exit_code("config", "check", "--home", home) == 0
-    assert f"matches none of {counted}" in capsys.readouterr().err
+    assert f"matches none of the {counted}" in capsys.readouterr().err
     assert exit_code("backup", tmp_path / "kept", "--home", home) == 0
     assert exit_code("backup", tmp_path / "kept", "--home", home, "--list") == 0
     assert capsys.readouterr().out.count(f"{counted}, ") == 2
     assert exit_code("restore", tmp_path / "kept", "--home", tmp_path / "again") == 0
     assert f"{counted} as of" in capsys.readouterr().out
     assert counted in (home / "overview.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "backup", "restore", "clean", "inspect", "config check", "config show"]
+)
+def test_paragraphs_of_help_fill_the_lines(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    assert exit_code(*command.split(), "--help") == 0
+    text = capsys.readouterr().out.partition("╭")[0].partition("Examples:")[0]
+    for paragraph in re.split(r"\n\s*\n", text):
+        lines = [line.strip() for line in paragraph.splitlines() if line.strip()]
+        for line, following in itertools.pairwise(lines):
+            assert len(line) + 1 + len(following.split()[0]) > 88, paragraph

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from pathlib import Path
@@ -117,6 +118,17 @@ def test_one_bucket_for_two_corpora_needs_two_prefixes(deployment: Deployment) -
     for name in WORDS:
         settings(deployment, name, f'[index]\nuri = "s3://bucket/index-{name}"\n')
     assert open_corpus(deployment, "payroll").corpus == "payroll"
+
+
+def test_a_deletion_that_is_not_confirmed_says_that_nothing_was_deleted(
+    deployment: Deployment, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    with pytest.raises(SystemExit) as end:
+        main(["corpus", "remove", "contracts", "--home", str(deployment.path), "--delete"])
+    assert end.value.code == 1
+    assert "nothing was deleted: contracts is in the deployment as before" in capsys.readouterr().err
+    assert deployment.home_path("contracts").exists() and "contracts" in deployment.names()
 
 
 def test_wrong_settings_of_one_corpus_leave_the_others_alone(deployment: Deployment, capsys) -> None:

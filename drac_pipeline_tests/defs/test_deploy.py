@@ -112,7 +112,7 @@ def test_the_services_of_a_host_find_one_another(tmp_path: Path) -> None:
     """Code server, web server and daemon are started as the units say; the web server shows the assets."""
     home = tmp_path / "home"
     home.mkdir()
-    shutil.copy(ROOT / "dagster.yaml", home / "dagster.yaml")
+    shutil.copy(ROOT / "drac_pipeline" / "defs" / "dagster.yaml", home / "dagster.yaml")
     code, web = str(free_port()), str(free_port())
     workspace = tmp_path / "workspace.yaml"
     workspace.write_text((DEPLOY / "host" / "workspace.yaml").read_text().replace("4266", code))

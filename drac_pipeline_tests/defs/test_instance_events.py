@@ -44,7 +44,10 @@ from drac_pipeline.defs.instance_events import (
 )
 
 ROOT = Path(__file__).parents[2]
-INSTANCES = {"sqlite": ROOT / "dagster.yaml", "postgres": ROOT / "deploy" / "postgres" / "dagster.yaml"}
+INSTANCES = {
+    "sqlite": ROOT / "drac_pipeline" / "defs" / "dagster.yaml",
+    "postgres": ROOT / "deploy" / "postgres" / "dagster.yaml",
+}
 PAGES, ELEMENTS = AssetKey("pages"), AssetKey("elements")
 KEYS = ["a.pdf", "b.pdf", "c.pdf"]
 DOCUMENTS = DynamicPartitionsDefinition(name="documents")

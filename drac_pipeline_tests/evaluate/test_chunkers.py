@@ -188,9 +188,9 @@ def test_a_model_writes_chunks_and_is_paid_once(small_home):
     ("spec", "told"),
     [
         ("sliced", "no such way of chunking: 'sliced'; there are drac, fixed"),
-        ("fixed:size=big", "size: Input should be a valid integer"),
+        ("fixed:size=big", "size: give a whole number from 1, not"),
         ("fixed:size=10,overlap=10", "overlap (10) has to be less than size (10)"),
-        ("fixed:width=10", "width: Extra inputs are not permitted (options of fixed: size, overlap, text)"),
+        ("fixed:width=10", "width: there is no such setting (options of fixed: size, overlap, text)"),
         ("fixed:size", "write options as name=value"),
         ("agentic", "agentic:reference=PATH"),
         ("agentic:reference=/nowhere", "no such file or folder"),

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pydantic import ValidationError
 
+from drac_pipeline.config.wrong import what_is_wrong
 from drac_pipeline.errors import ConfigError, DocumentError, DracError, explain
 from drac_pipeline.evaluate.chunk_set import ChunkSet
 from drac_pipeline.evaluate.chunkers.agentic import Agentic
@@ -36,7 +37,7 @@ def chunker(spec: str) -> Chunker:
     try:
         made = CHUNKERS[name].model_validate(options)
     except ValidationError as e:
-        wrong = "; ".join(f"{'.'.join(map(str, x['loc'])) or name}: {x['msg']}" for x in e.errors())
+        wrong = "; ".join(what_is_wrong(e, CHUNKERS[name]))
         known = ", ".join(CHUNKERS[name].model_fields) or "none"
         raise ConfigError(f"{spec!r}: {wrong} (options of {name}: {known})") from e
     made.check()

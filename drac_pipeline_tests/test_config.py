@@ -250,7 +250,10 @@ def wrong(tmp_path: Path, text: str) -> str:
             "plan: target_chars = 2000 is above max_chars = 1800 (the default): set target_chars to"
             " at most 1800, or max_chars to at least 2000",
         ),
-        ("[plan]\nmax_tokens = 100\n", "plan: target_tokens = 140 (the default) is above max_tokens = 100"),
+        (
+            "[plan]\ntarget_tokens = 150\nmax_tokens = 100\n",
+            "plan: target_tokens = 150 is above max_tokens = 100: set",
+        ),
         ("[plan]\nmin_blocks = 9\nmax_blocks = 4\n", "plan: min_blocks = 9 is above max_blocks = 4: set"),
         (
             '[plan]\nmax_chars = 900\n[[plan.override]]\nmatch = "a/"\ntarget_chars = 1000\n',
@@ -262,6 +265,11 @@ def wrong(tmp_path: Path, text: str) -> str:
 )
 def test_what_is_wrong_is_told_in_our_words(tmp_path: Path, text: str, told: str) -> None:
     assert told in wrong(tmp_path, text)
+
+
+def test_a_default_gives_way_to_a_lower_bound(tmp_path: Path) -> None:
+    (tmp_path / "drac.toml").write_text("[plan]\nmax_chars = 400\nmax_blocks = 2\nmax_tokens = 50\n")
+    assert load_config(tmp_path).plan.max_chars == 400
 
 
 def test_no_setting_is_told_in_words_of_the_library(tmp_path: Path) -> None:

@@ -34,12 +34,11 @@ class Settings(BaseModel):
         set elsewhere than in drac.toml's section."""
         for low, high in self.ordered:
             least, most = getattr(self, low), getattr(self, high)
-            if most and least > most:
-                mark = {
-                    n: "" if n in {*self.model_fields_set, *beside} else " (the default)" for n in (low, high)
-                }
+            written = {*self.model_fields_set, *beside}
+            if most and least > most and low in written:  # a default gives way to a lower bound
+                mark = "" if high in written else " (the default)"
                 return (
-                    f"{low} = {least}{mark[low]} is above {high} = {most}{mark[high]}:"
+                    f"{low} = {least} is above {high} = {most}{mark}:"
                     f" set {low} to at most {most}, or {high} to at least {least}"
                 )
         return ""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
+from drac_pipeline.counted import counted
 from drac_pipeline.model.chunk import Chunk
 from drac_pipeline.model.element import Element, ElementKind
 from drac_pipeline.model.plan import ChunkPlan, PlannedChunk
@@ -197,7 +198,7 @@ def _first_problem(chunk: Chunk, by_id: dict[str, Element]) -> VerbatimProblem |
         position += len(expected)
         last, end, number = here, element.end, element.ordinal
     if position != len(chunk.text) or position != chunk.n_chars:
-        return _problem(chunk, position, f"(end of {chunk.n_chars} characters)")
+        return _problem(chunk, position, f"(end of {counted(chunk.n_chars, 'character')})")
     digest = hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()
     return (
         None if digest == chunk.content_hash else _problem(chunk, 0, f"(text of hash {chunk.content_hash})")

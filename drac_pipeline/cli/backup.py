@@ -13,7 +13,8 @@ from rich.markup import escape
 from drac_pipeline.backup import latest_snapshot, make_backup, restore_backup, snapshots
 from drac_pipeline.backup.repository import Snapshot
 from drac_pipeline.cli.console import HomeOption, NewHomeOption, err, existing_home, out, progress_bar
-from drac_pipeline.pipeline.condition import counted
+from drac_pipeline.counted import counted
+from drac_pipeline.pipeline.condition import corpus_size
 from drac_pipeline.store import Home
 
 
@@ -47,7 +48,7 @@ def backup(
         if not found:
             err.print(f"no backups in {escape(str(folder))}", soft_wrap=True)
         for s in found:
-            told = f"{s.made_at}  {counted(s.documents, s.retired)}, {decimal(s.size)},"
+            told = f"{s.made_at}  {corpus_size(s.documents, s.retired)}, {decimal(s.size)},"
             told += f" {decimal(s.new_size)} new, drac_pipeline {s.release}, of {s.home}"
             out.print(told, markup=False)
         return
@@ -65,7 +66,7 @@ def backup(
             on_document=lambda key: bar.update(task, advance=1, note=key[-60:]),
             on_delete=deleted.append,
         )
-    told = f"{counted(made.documents, made.retired)}, {made.files} files, {decimal(made.size)}"
+    told = f"{corpus_size(made.documents, made.retired)}, {counted(made.files, 'file')}, {decimal(made.size)}"
     out.print(f"{told}, of which {decimal(made.new_size)} are new: {made.path}", markup=False, soft_wrap=True)
     for old in deleted:
         out.print(f"deleted, as --keep {keep} says: {old.path}", markup=False, soft_wrap=True)
@@ -100,15 +101,21 @@ def restore(
             shutil.rmtree(done.home.path)  # it was empty before: nothing but the copy is in it
             raise
     cut_off = end_runs_of_backup(done.home)
+    was = done.snapshot
     out.print(
-        f"{counted(done.snapshot.documents, done.snapshot.retired)} as of {done.snapshot.made_at} are in"
-        f" {done.home.path}",
+        f"{corpus_size(was.documents, was.retired)} as of {was.made_at} restored to {done.home.path}",
         markup=False,
         soft_wrap=True,
     )
     if cut_off:
-        err.print(f"[yellow]{cut_off} runs were going on then[/]; `drac run` takes up what they left")
+        err.print(
+            f"[yellow]{counted(cut_off, 'run was', 'runs were')} going on then[/]; `drac run` takes"
+            " up what they left"
+        )
     if done.damaged:
         keys = escape(", ".join(done.damaged[:5]))
-        told = f"[yellow]{len(done.damaged)} documents lack files[/] in the backup ({keys})"
+        told = (
+            f"[yellow]{counted(len(done.damaged), 'document lacks', 'documents lack')} files[/]"
+            f" in the backup ({keys})"
+        )
         err.print(f"{told}; `drac run` makes them again")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from drac_pipeline.cli.console import HomeOption, existing_home, out
+from drac_pipeline.counted import counted
 
 
 def clean(
@@ -29,8 +30,8 @@ def clean(
 
     found = sweep(existing_home(home).store, older_than_hours * 3600, dry=dry_run)
     done = "would be deleted" if dry_run else "deleted"
-    out.print(f"{found.files} files of {found.size / 1e6:.1f} MB that nothing names {done}")
+    out.print(f"{counted(found.files, 'file')} of {found.size / 1e6:.1f} MB that nothing names {done}")
     if found.uploads:
-        out.print(f"{found.uploads} unfinished uploads ended")
+        out.print(f"{counted(found.uploads, 'unfinished upload')} ended")
     for key, stage in sorted(found.lost):
         out.print(f"missing: {stage} of {key}; the next `drac run` makes it", markup=False)

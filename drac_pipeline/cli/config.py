@@ -30,12 +30,13 @@ from drac_pipeline.config import (
 )
 from drac_pipeline.config.overrides import OVERRIDE
 from drac_pipeline.config_reference import config_reference
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ClusterError, DracError
 from drac_pipeline.export import write_atomically
 from drac_pipeline.index.service_embedder import service_settings
 from drac_pipeline.normalize.browser import find_browser
 from drac_pipeline.pipeline import STAGES, code_version
-from drac_pipeline.pipeline.condition import counted
+from drac_pipeline.pipeline.condition import corpus_size
 from drac_pipeline.sources.open import open_source
 from drac_pipeline.store import Home
 from drac_pipeline.store.home_format import HOME_FILE
@@ -174,7 +175,7 @@ def _overrides(opened: Home) -> list[tuple[bool, str]]:
     """Those that no document of the home has anything of."""
     manifests = list(opened.store.manifests(retired=True))
     keys = [m.document_key for m in manifests if not m.retired]
-    all_told = counted(len(keys), len(manifests) - len(keys))
+    all_told = corpus_size(len(keys), len(manifests) - len(keys))
     found = []
     for name in by_document():
         for n, one in enumerate(getattr(opened.config, name).override):
@@ -265,7 +266,10 @@ def _cluster(opened: Home) -> list[tuple[bool, str]]:
         return [(True, escape(str(e)))]
     if not nodes:
         return [(False, "map.engine: the cluster has no node with CPUs yet")]
-    out.print(f"map.engine: {len(nodes)} nodes can work: {', '.join(n.name for n in nodes)}", markup=False)
+    out.print(
+        f"map.engine: {counted(len(nodes), 'node')} can work: {', '.join(n.name for n in nodes)}",
+        markup=False,
+    )
     return []
 
 

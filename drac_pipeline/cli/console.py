@@ -20,6 +20,7 @@ from rich.progress import (
 )
 
 from drac_pipeline.config import LogsConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.logs import log_to_stderr
 from drac_pipeline.store import Home
@@ -129,7 +130,7 @@ class LogProgress:
         tenth = self.done * 10 // max(self.total, 1)
         if tenth > self.told and not err.is_terminal:
             self.told = tenth
-            err.print(f"{self.title}: {self.done} of {self.total} documents")
+            err.print(f"{self.title}: {self.done} of {counted(self.total, 'document')}")
 
 
 def progress_bar() -> Progress:

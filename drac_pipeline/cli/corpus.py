@@ -14,6 +14,7 @@ from drac_pipeline.cli.console import SourceArgument, err, home_option, out
 from drac_pipeline.cli.help import Commands
 from drac_pipeline.config import CONFIG_FILE
 from drac_pipeline.corpora import add_corpus, open_corpus, remove_corpus
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError, DracError
 from drac_pipeline.sources.address import source_address
 from drac_pipeline.store import Home
@@ -119,12 +120,15 @@ def remove(
 
     with open_deployment(deployment) as instance:
         if going := unfinished_runs(instance, name):
-            raise ConfigError(f"{len(going)} runs of {name} are not finished ({going[0]} …); end them first")
+            raise ConfigError(
+                f"{counted(len(going), 'run')} of {name} {'is' if len(going) == 1 else 'are'} not"
+                f" finished ({going[0]} …); end them first"
+            )
         remove_corpus(deployment, name, delete=delete)
         write_instance(deployment)
         if delete:
             runs = forget_corpus(instance, name)
-            out.print(f"{name} is deleted, with {runs} runs")
+            out.print(f"{name} is deleted, with {counted(runs, 'run')}")
             return
     err.print(
         f"{name} is taken out; its home stays at {escape(str(path))}, and `drac corpus add` takes it up again"

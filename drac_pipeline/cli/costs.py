@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, existing_home, out
+from drac_pipeline.counted import counted
 from drac_pipeline.llm.books import DATABASE_FILE, LEDGER_FILE
 from drac_pipeline.llm.clock import Clock
 from drac_pipeline.llm.database import Database
@@ -64,12 +65,15 @@ def costs(
         out.print(_table(group, records))
     total = sum(r["cost_usd"] for r in records)
     out.print(
-        f"total ${total:.4f} · {sum(r['outcome'] != REUSED for r in records)} calls · {state / LEDGER_FILE}"
+        f"total ${total:.4f} · {counted(sum(r['outcome'] != REUSED for r in records), 'call')} ·"
+        f" {state / LEDGER_FILE}"
     )
     if unsure := [r for r in records if r["estimated"]]:
         out.print(
-            f"of it ${sum(r['cost_usd'] for r in unsure):.4f} estimated: {len(unsure)} calls timed out or"
-            " were cut off after they were sent, and count with the most they can have cost"
+            f"of it ${sum(r['cost_usd'] for r in unsure):.4f} estimated:"
+            f" {counted(len(unsure), 'call')} timed out or"
+            f" {'was' if len(unsure) == 1 else 'were'} cut off after being sent, counted with the"
+            " most they can have cost"
         )
     unpriced = sorted({r["model"] for r in records if r["priced"] == UNPRICED})
     if unpriced:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from drac_pipeline.cli.console import err, out
+from drac_pipeline.counted import counted
 
 
 def demo_model(
@@ -42,7 +43,7 @@ def demo_model(
     plan = FaultPlan(rate=faults, seed=seed)
     with Double(brain, faults=plan, latency=latency, quota=quota, port=port) as server:
         out.print(
-            f"a stand-in for a model answers at {server.url} and knows {len(brain.table)} pages.\n"
+            f"a stand-in for a model answers at {server.url} and knows {counted(len(brain.table), 'page')}.\n"
             "In drac.toml:\n\n"
             f'\\[convert]\nmode = "model"\n\n\\[plan]\nplanner = "model"\n\n\\[model]\nregion = "eu-west-1"\n'
             f'endpoint_url = "{server.url}"\n\n\\[embed]\nprovider = "bedrock"\nregion = "eu-west-1"\n'
@@ -56,6 +57,7 @@ def demo_model(
         except KeyboardInterrupt:
             pass
     out.print(
-        f"{server.requests} requests, {server.pages} pages, {server.texts} texts embedded,"
+        f"{counted(server.requests, 'request')}, {counted(server.pages, 'page')},"
+        f" {counted(server.texts, 'text')} embedded,"
         f" faults: {dict(plan.seen)}"
     )

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from drac_pipeline.cli.estimate import embedding_cost, measure, read_by_pages
 from drac_pipeline.config import DracConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.llm.estimate import Estimate, estimate
 from drac_pipeline.llm.prices import PROVIDERS, Prices
@@ -59,10 +60,16 @@ def print_dry_run(
         console.print(f"waits: {escape(key)} may still be written")
     stages = sum(len(w.stages) for w in found.work)
     states = ", ".join(f"{n} {s}" for s, n in Counter(w.state for w in found.work).most_common())
-    told = f"{len(found.work)} documents to run" + (f" ({states}), {stages} stages" if states else "")
+    told = (
+        counted(len(found.work), "document")
+        + " to run"
+        + (f" ({states}), {counted(stages, 'stage')}" if states else "")
+    )
     told += f", {found.unchanged} unchanged"
     told += f", {len(retire)} to retire" if retire else ""
-    told += f", about ${total.usd:.4f} for {total.calls} model calls" if money else ", no model call"
+    told += (
+        f", about ${total.usd:.4f} for {counted(total.calls, 'model call')}" if money else ", no model call"
+    )
     console.print(f"dry run: {told}; nothing was done")
 
 

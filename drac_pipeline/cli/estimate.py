@@ -15,6 +15,7 @@ from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, SourceArgument, err, out, settled_home
 from drac_pipeline.config import ConvertConfig, DracConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import DocumentError, explain
 from drac_pipeline.index.service_embedder import service_settings
 from drac_pipeline.llm.estimate import USUAL_PAGE_CHARS, Estimate, estimate, estimate_embedding
@@ -105,9 +106,12 @@ def estimate_command(
     if len(rows) > MOST_ROWS:
         table.add_row(f"… and {len(rows) - MOST_ROWS} more")
     table.add_section()
-    table.add_row(f"{len(rows)} documents", *_cells(total, config))
+    table.add_row(counted(len(rows), "document"), *_cells(total, config))
     out.print(table)
-    out.print(f"estimate: {total.calls} calls, ${total.usd:.4f}, {prices.cost(settings.model, 1, 1).source}")
+    out.print(
+        f"estimate: {counted(total.calls, 'call')}, ${total.usd:.4f},"
+        f" {prices.cost(settings.model, 1, 1).source}"
+    )
 
 
 def measure(

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from drac_pipeline.corpora import open_corpus
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.store.corpora import Deployment, deployment_of_home, is_deployment
 
@@ -53,7 +54,7 @@ def home_of(path: Path, corpus: str) -> Path:
         if not corpus:
             names = deployment.names()
             told = f"name one with --corpus: {', '.join(names)}" if names else "`drac corpus add` makes one"
-            raise ConfigError(f"{path} is a deployment of {len(names)} corpora; {told}")
+            raise ConfigError(f"{path} is a deployment of {counted(len(names), 'corpus', 'corpora')}; {told}")
         return open_corpus(deployment, corpus).path
     above = deployment_of_home(whole)
     if above is not None:

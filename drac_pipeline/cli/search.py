@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.index.search import Hit, Mode, search
 from drac_pipeline.store import Home
@@ -114,6 +115,7 @@ def _warn_behind(home: Home) -> None:
     if not state.in_step:
         n = len({*state.behind, *state.surplus, *state.waiting})
         err.print(
-            f"[yellow]the index is not in step:[/] {n} documents have changed since; the next `drac run`"
+            f"[yellow]the index is not in step:[/] {counted(n, 'document has', 'documents have')}"
+            " changed since; the next `drac run`"
             " brings it up to date"
         )

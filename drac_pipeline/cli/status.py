@@ -10,7 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from drac_pipeline.cli.console import HomeOption, err, existing_home, out
-from drac_pipeline.pipeline.condition import counted
+from drac_pipeline.counted import counted
+from drac_pipeline.pipeline.condition import corpus_size
 from drac_pipeline.pipeline.standing import overview
 from drac_pipeline.store import Home
 
@@ -45,7 +46,7 @@ def status(
         err.print(f"[bold yellow]cannot be looked at[/] {escape(line)}", markup=True)
     _tell_index(opened)
     states = ", ".join(f"{n} {s}" for s, n in totals.most_common())
-    out.print(counted(totals.total(), retired) + (f": {states}" if states else ""))
+    out.print(corpus_size(totals.total(), retired) + (f": {states}" if states else ""))
     if found.blocked or any(d.bad for d in found.documents):
         raise typer.Exit(1)
 
@@ -58,7 +59,7 @@ def _tell_index(opened: Home) -> None:
     except Exception as e:  # its place may be elsewhere, and not to be reached
         err.print(f"[yellow]index cannot be looked at:[/] {escape(str(e))[:300]}")
         return
-    told = f"index: {state.chunks:,} chunks of {state.documents:,} documents"
+    told = f"index: {counted(state.chunks, 'chunk')} of {counted(state.documents, 'document')}"
     lists = {"behind": state.behind, "no longer wanted": state.surplus, "without vectors": state.waiting}
     off = [f"{len(keys)} {name} ({', '.join(map(escape, keys[:3]))})" for name, keys in lists.items() if keys]
     step = f"[yellow]not in step:[/] {'; '.join(off)}" if off else "in step with the chunks"

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import explain
 from drac_pipeline.pipeline import DocumentOutcome
 from drac_pipeline.pipeline.condition import condition
@@ -97,7 +98,7 @@ def print_summary(
             more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
             console.print(f"  {escape(key)}: {escape(lines[0])}{more}")
         if len(warned) > MOST_WARNED:
-            console.print(f"  … and {len(warned) - MOST_WARNED} more documents")
+            console.print(f"  … and {counted(len(warned) - MOST_WARNED, 'more document')}")
     if summary.crashed:
         console.print("[bold red]The run ended with an error of its own;[/] see its log in the Dagster UI.")
     touched = failures.keys() | summary.outcomes.keys() | summary.asked
@@ -144,7 +145,7 @@ _COUNTED = (("normalized_pdf", "pages"), ("elements", "elements"), ("chunks", "c
 
 
 def _documents_table(summary: Summary, done: dict[str, _Figures], most: int | None) -> Table:
-    table = Table(title=f"{len(done)} documents", title_justify="left")
+    table = Table(title=counted(len(done), "document"), title_justify="left")
     table.add_column("document", overflow="fold")
     for name in ("pages", "elements", "chunks", "seconds"):
         table.add_column(name, justify="right")

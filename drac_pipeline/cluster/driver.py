@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drac_pipeline.counted import counted
+
 from drac_pipeline.cluster.connect import connected, ray  # isort: skip  # says so where there is no Ray
 
 from ray import exceptions
@@ -243,7 +245,7 @@ class _Run:
             self.alive = now
         elif now - self.alive > self.config.map.wait_seconds:
             raise ClusterError(
-                f"the cluster has had no node with CPUs for {self.config.map.wait_seconds:g} seconds"
+                f"the cluster has had no node with CPUs for {counted(self.config.map.wait_seconds, 'second')}"
                 " (map.wait_seconds); what was finished is kept"
             )
         if changed and nodes:

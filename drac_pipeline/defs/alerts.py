@@ -13,6 +13,7 @@ from dagster import (
 
 from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import AlertsConfig, DracConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.defs.names import corpus_of_run, named
 from drac_pipeline.defs.resources import HomeResource
 
@@ -37,7 +38,7 @@ def make_failure_alert(config: DracConfig, corpus: str = "") -> SensorDefinition
             return  # one code location may have several corpora
         lines = _failed_documents(context)
         said = context.failure_event.message or "failed"
-        number = "1 document" if len(lines) == 1 else f"{len(lines)} documents"
+        number = counted(len(lines), "document")
         title = f"{run.job_name} failed: " + (number if lines else said)
         sent = send_alert(alerts, title, lines or [said], {"run_id": run.run_id, "job": run.job_name})
         context.log.info("alert sent" if sent else "no alert sent: no webhook, or it did not take it")

@@ -17,6 +17,7 @@ from dagster import (
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 from pydantic import Field
 
+from drac_pipeline.counted import counted
 from drac_pipeline.defs.events import asset_key
 from drac_pipeline.defs.names import asset_named, corpus_tags, group_of, named
 from drac_pipeline.defs.resources import HomeResource
@@ -126,7 +127,9 @@ def evaluation_metadata(done: Done, served_at: str = "") -> dict[str, MetadataVa
         ),
     )
     lines = [*verdicts(c)]
-    lines += [f"{s['name']} failed on {len(s['failed'])} documents" for s in failed_sets(done.summary)]
+    lines += [
+        f"{s['name']} failed on {counted(len(s['failed']), 'document')}" for s in failed_sets(done.summary)
+    ]
     lines += [f"{name} not judged: {why}" for name, why in done.summary["without_chunks"].items()]
     lines += done.summary["questions"]["notes"]
     if lines:

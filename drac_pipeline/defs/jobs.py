@@ -17,6 +17,7 @@ from dagster import (
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 from pydantic import Field
 
+from drac_pipeline.counted import counted
 from drac_pipeline.defs.events import asset_key
 from drac_pipeline.defs.names import DOCUMENTS, corpus_tags, named
 from drac_pipeline.defs.register import drop_strays, register, show_own_settings
@@ -97,7 +98,7 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
             "documents up to date": sum(f.unchanged for f in looked.found),
             "retired": len(retired),
             "what a run would do": _listing(
-                f"{w.key}: {w.reason} ({len(w.stages)} stages, from {w.stages[0]})" for w in work
+                f"{w.key}: {w.reason} ({counted(len(w.stages), 'stage')}, from {w.stages[0]})" for w in work
             ),
             "gone": _listing(f"{k}: {r}" for k, r in looked.retire.items()),
             "skipped": _listing(skipped),
@@ -108,7 +109,8 @@ def _look(context: OpExecutionContext, config: SourcesConfig, home: HomeResource
     problems += [f"{k}: {explain(e.kind, e.cause, e.remedy)}" for k, e in looked.unreadable.items()]
     if problems:
         raise Failure(
-            f"{len(problems)} sources or files could not be read; the others are registered",
+            f"{counted(len(problems), 'source or file', 'sources or files')} could not be read; the"
+            " others are registered",
             metadata={"problems": _listing(problems)},
             allow_retries=False,
         )

@@ -32,6 +32,7 @@ from dagster import (
 
 from drac_pipeline.alerts import send_alert
 from drac_pipeline.config import DracConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.defs.jobs import INGEST, REPLAN
 from drac_pipeline.defs.names import DOCUMENTS, corpus_tags, named
 from drac_pipeline.defs.register import drop_strays, register, show_own_settings, unreported
@@ -103,14 +104,17 @@ def refresh_tick(instance: DagsterInstance, home: Home, trigger: str, cursor: st
         quiet = not looked.settling and not looked.unreachable
         after = {"seen": seen, "until": _until(due), "problems": problems} if quiet else {}
         cursor = json.dumps({**after, "told": told})
-        skip = f"{sum(f.n_documents for f in looked.found)} documents, none is due"
+        skip = f"{counted(sum(f.n_documents for f in looked.found), 'document')}, none is due"
         if looked.settling:
             skip += f", {len(looked.settling)} may still be written"
         return Tick(skip="; ".join([skip, *problems]), log=log, cursor=cursor)
     asked = hashlib.sha256(json.dumps([shown.digest, sorted(due.documents)]).encode()).hexdigest()
     times = state.get("times", 0) + 1 if state.get("ask") == asked else 1
     if times > 1 and time.time() < state.get("again", 0):
-        same = f"the same {len(due.documents)} documents as before are due: their last run gave nothing"
+        still = counted(
+            len(due.documents), "document as before is due: its", "documents as before are due: their"
+        )
+        same = f"the same {still} last run gave nothing"
         return Tick(skip=f"{same}; they wait a while", log=log, cursor=cursor or "")
     wait = home.config.refresh.retry_minutes * 60 * 2 ** min(times - 1, 8)
     state = {"ask": asked, "times": times, "again": time.time() + wait, "told": told}
@@ -216,7 +220,7 @@ def _until(due: Due) -> float:
 def _log(looked: Looked, due: Due, retired: list[str]) -> list[str]:
     lines = [f"{key}: {reason}" for key, reason in sorted(due.documents.items())[:50]]
     if len(due.documents) > 50:
-        lines.append(f"… and {len(due.documents) - 50} more documents")
+        lines.append(f"… and {counted(len(due.documents) - 50, 'more document')}")
     lines += [f"{key}: waits, {r.reason}" for key, r in sorted(due.waiting.items())[:50]]
     lines += [f"{key}: may still be written, looked at again" for key in looked.settling[:50]]
     lines += [f"{key}: retired" for key in retired[:50]]

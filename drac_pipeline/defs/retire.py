@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from dagster import AssetObservation, DagsterInstance, MetadataValue
 
+from drac_pipeline.counted import counted
 from drac_pipeline.defs.events import asset_key
 from drac_pipeline.defs.instance_events import forget_partitions, report_runless
 from drac_pipeline.defs.names import partition_set
@@ -30,7 +31,7 @@ def retire_documents(instance: DagsterInstance, home: Home, reasons: Mapping[str
             rest = keys[MOST_EVENTS:]
             told = AssetObservation(
                 asset_key(SOURCE, home.corpus),
-                description=f"{len(rest)} more documents retired",
+                description=f"{counted(len(rest), 'more document')} retired",
                 metadata={"documents": MetadataValue.json(rest)},
             )
             report_runless(instance, [told])

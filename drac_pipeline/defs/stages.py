@@ -27,6 +27,7 @@ from dagster._utils.warnings import PreviewWarning
 from pydantic import Field
 
 from drac_pipeline.config import DracConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.defs.alerts import FAILED_DOCUMENTS
 from drac_pipeline.defs.events import (
     SOURCE_CODE_VERSION,
@@ -195,11 +196,11 @@ def _process(context: AssetExecutionContext, config: DocumentsConfig, opened: Ho
         tell(context, logging.ERROR, why)
     if refresh.retired:
         some = ", ".join(refresh.retired[:20])
-        tell(context, logging.INFO, f"{len(refresh.retired)} documents retired: {some}")
+        tell(context, logging.INFO, f"{counted(len(refresh.retired), 'document')} retired: {some}")
     buffer: list[DocumentOutcome] = []
     embedded: set[str] = set()
     flushed = time.monotonic()
-    tell(context, logging.INFO, f"{len(refresh.tasks)} documents, stages: {', '.join(stages)}")
+    tell(context, logging.INFO, f"{counted(len(refresh.tasks), 'document')}, stages: {', '.join(stages)}")
     cluster: ClusterError | None = None
     with listening_to_pages(PageLines(context.log.info)):
         try:
@@ -289,10 +290,10 @@ def _failure(
     metadata: dict[str, MetadataValue] = {}
     told = []
     if failed:
-        told.append("1 document failed" if len(failed) == 1 else f"{len(failed)} documents failed")
+        told.append(f"{counted(len(failed), 'document')} failed")
         metadata[FAILED_DOCUMENTS] = MetadataValue.md(_failure_list(failed))
     if unreachable:
-        told.append(f"{len(unreachable)} sources could not be looked at")
+        told.append(f"{counted(len(unreachable), 'source')} could not be looked at")
         metadata["sources"] = MetadataValue.md("\n".join(f"- {s}: {r}" for s, r in unreachable.items()))
     told.extend(refused)
     first = f" ({_failure_line(failed[0])})" if failed else ""

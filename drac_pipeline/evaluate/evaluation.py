@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.evaluate.chunk_set import ChunkSet
 from drac_pipeline.evaluate.corpus import same_document
@@ -114,7 +115,8 @@ def evaluate(
         who = " and ".join(s.name for s in members)
         if not asked:
             out.notes.append(
-                f"{who}: not judged, since no question is only about the {len(has)} documents that it is for"
+                f"{who}: not judged, since no question is only about the"
+                f" {counted(len(has), 'document')} that it is for"
             )
             continue
         rivals = [part for s in whole if (part := s.only(has)).texts]
@@ -153,4 +155,5 @@ def _cause(s: ChunkSet) -> str:
     if not found:
         return "no chunks"
     key, why = next(iter(found.items()))
-    return f"no chunks: {len(found)} documents {'failed' if s.failed else 'skipped'}, the first {key}: {why}"
+    documents = counted(len(found), "document")
+    return f"no chunks: {documents} {'failed' if s.failed else 'skipped'}, the first {key}: {why}"

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from drac_pipeline.config import EmbedConfig
 from drac_pipeline.config.wrong import what_is_wrong
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.evaluate.bootstrap import RESAMPLES, SEED
 from drac_pipeline.evaluate.chunk_set import ChunkSet, read_chunk_set
@@ -134,7 +135,8 @@ def _rankers(
         for s in sets:
             if over := sum(kept.embedder.count_tokens(t) > kept.embedder.max_tokens for t in s.texts):
                 s.notes.append(
-                    f"{over} of its chunks are longer than the {kept.embedder.max_tokens} tokens that {label}"
+                    f"{counted(over, 'of its chunks is', 'of its chunks are')} longer than the"
+                    f" {counted(kept.embedder.max_tokens, 'token')} that {label}"
                     f" reads: {'cut' if kept.embedder.too_long == 'cut' else 'embedded in parts'}"
                 )
         rankers.append(Vectors(kept, label))
@@ -190,4 +192,6 @@ def _staleness(home: Home, documents: Sequence[CorpusDocument]) -> list[str]:
         stale += "chunks" in d.manifest.stages and any(s.state is State.STALE for s in states.values())
     if not stale:
         return []
-    return [f"{stale} of {len(documents)} documents are stale (`drac status` says why); judged as they are"]
+    of = f"of {counted(len(documents), 'document')}"
+    told = counted(stale, f"{of} is", f"{of} are")
+    return [f"{told} stale (`drac status` says why); judged as they are"]

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError
 from drac_pipeline.evaluate.words import content_words
 
@@ -91,7 +92,8 @@ def load_questions(
             continue
         if len(cells) > len(header):
             errors.append(
-                f"row {number}: {len(cells)} cells under {len(header)} columns; put text that has"
+                f"row {number}: {counted(len(cells), 'cell')} under"
+                f" {counted(len(header), 'column')}; put text that has"
                 " separators in it into quotes"
             )
             continue
@@ -125,11 +127,11 @@ def load_questions(
         )
     for n, why in (
         (repeats, "asked before"),
-        (over, f"beyond the first {rows_per_organization} rows of their organization"),
+        (over, f"beyond the first {counted(rows_per_organization, 'row')} of their organization"),
         (others, "of other organizations"),
     ):
         if n:
-            out.notes.append(f"{n} rows left out: {why}")
+            out.notes.append(f"{counted(n, 'row')} left out: {why}")
     return out
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drac_pipeline.config import EmbedConfig, ModelConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import ConfigError, DocumentError
 from drac_pipeline.index.embedder import TooLong, fitting, mean_of_parts, normalized
 
@@ -127,7 +128,7 @@ class ServiceEmbedder:
         from drac_pipeline.llm.ledger import Purpose
         from drac_pipeline.llm.protocol import Request, RequestRefused
 
-        purpose = Purpose(_document.get(), STAGE, f"{len(batch)} texts", "")
+        purpose = Purpose(_document.get(), STAGE, counted(len(batch), "text"), "")
         try:
             answer = self.service.send(Request(tuple(batch), max_tokens=0, temperature=0.0), purpose)
         except RequestRefused as e:
@@ -138,7 +139,7 @@ class ServiceEmbedder:
         wanted = self._asked_dimensions or (vectors.shape[-1] if vectors.ndim == 2 else 0)
         if vectors.shape != (len(batch), wanted) or not np.isfinite(vectors).all() or not wanted:
             raise EmbeddingRefused(
-                f"{self.name} gave vectors of shape {vectors.shape} for {len(batch)} texts"
+                f"{self.name} gave vectors of shape {vectors.shape} for {counted(len(batch), 'text')}"
                 f" of {wanted or 'unknown'} dimensions",
                 remedy="Check [embed] model and dimensions in drac.toml.",
             )

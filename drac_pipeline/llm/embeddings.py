@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 from drac_pipeline.config import ModelConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.llm.bedrock import bedrock_runtime, told_as_failures
 from drac_pipeline.llm.openai_chat import openai_client
 from drac_pipeline.llm.openai_chat import told_as_failures as told_by_openai
@@ -65,7 +66,7 @@ class OpenAIEmbeddings:
             )
         rows = sorted(getattr(answer, "data", None) or [], key=lambda row: row.index)
         if len(rows) != len(request.parts):
-            told = f"{len(rows)} vectors for {len(request.parts)} texts"
+            told = f"{counted(len(rows), 'vector')} for {counted(len(request.parts), 'text')}"
             raise CallFailed("malformed reply", told, again=True, billed=True)
         usage = getattr(answer, "usage", None)
         return _reply([r.embedding for r in rows], int(getattr(usage, "prompt_tokens", 0) or 0))

@@ -15,6 +15,7 @@ import contextlib
 import sqlite3
 from collections.abc import Collection, Iterator
 
+from drac_pipeline.counted import counted
 from drac_pipeline.llm.clock import Clock
 from drac_pipeline.llm.database import Database, is_alive, this_process
 from drac_pipeline.llm.protocol import ModelUnavailable
@@ -129,7 +130,8 @@ class Gate:
         state = self._state()
         if state["open_until"] > self._clock.now():
             raise ModelUnavailable(
-                f"the model service failed {state['failures']} times in a row and is left alone for now",
+                f"the model service failed {counted(state['failures'], 'time')} in a row and is"
+                " left alone for now",
                 remedy="Run again when it is back; nothing that was finished is paid again.",
             )
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drac_pipeline.counted import counted
 from drac_pipeline.mupdf import pymupdf
 
 _REFERENCE = re.compile(r"(?<!\d)(\d+) \d+ R\b")
@@ -39,7 +40,7 @@ class Damage:
             pages_named(p) if kind == "page" else f"{kind} of {pages_named(p)}" for kind, p in by_kind.items()
         ]
         if self.missing:
-            said.append(f"{self.missing} more page{'s' if self.missing > 1 else ''}")
+            said.append(counted(self.missing, "more page"))
         return ", ".join(said)
 
 

@@ -10,6 +10,7 @@ from typing import cast
 
 from PIL import Image, ImageOps, ImageSequence
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge
 from drac_pipeline.mupdf import pymupdf
 
@@ -47,10 +48,10 @@ def _wrap(image: Image.Image, source: Path, target: Path, max_pixels: int) -> li
     notes = []
     frames = getattr(image, "n_frames", 1)
     if frames > 1 and image.format not in ("TIFF", "MPO"):
-        notes.append(f"animation: the first of {frames} frames was taken")
+        notes.append(f"animation: the first of {counted(frames, 'frame')} was taken")
     paged = image.format == "TIFF"
     if frames > _MAX_FRAMES and paged:
-        raise DocumentTooLarge(f"the image has {frames:,} frames", remedy="Split it.")
+        raise DocumentTooLarge(f"the image has {counted(frames, 'frame')}", remedy="Split it.")
     with pymupdf.open() as doc:
         for frame in ImageSequence.Iterator(image) if paged else (image,):
             if frame.width * frame.height > max_pixels:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge
 
 _MAX_MEMBERS = 50_000
@@ -19,7 +20,7 @@ def check_zip(path: Path, max_unpacked: int) -> None:
             total = sum(i.file_size for i in infos)
             if total > max_unpacked or len(infos) > _MAX_MEMBERS:
                 raise DocumentTooLarge(
-                    f"unpacks to {total:,} bytes in {len(infos):,} members",
+                    f"unpacks to {counted(total, 'byte')} in {counted(len(infos), 'member')}",
                     remedy="Split the document, or raise normalize.max_unpacked_bytes.",
                 )
             _check_overlap(infos)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import CorruptDocument, DocumentError, EncryptedDocument
 from drac_pipeline.mupdf import pymupdf
 from drac_pipeline.normalize.damage import Ending, ending, find_damage
@@ -72,12 +73,14 @@ def _probe(doc: pymupdf.Document, passwords: Sequence[str], end: Ending, take_da
         raise CorruptDocument("the PDF has no readable page", remedy=REPAIR)
     if end.cut_off and (damage.lost or damage.missing):
         if not take_damaged:
-            raise CorruptDocument(f"the PDF is cut off; missing of {count} pages: {damage}", remedy=FETCH)
-        warnings.append(f"cut off; missing of {count} pages: {damage}")
+            raise CorruptDocument(
+                f"the PDF is cut off; missing of {counted(count, 'page')}: {damage}", remedy=FETCH
+            )
+        warnings.append(f"cut off; missing of {counted(count, 'page')}: {damage}")
     elif end.cut_off:
         warnings.append("cut off at its very end, where no page's content was")
     elif damage.lost:
-        warnings.append(f"damaged; missing of {count} pages: {damage}")
+        warnings.append(f"damaged; missing of {counted(count, 'page')}: {damage}")
     elif doc.is_repaired:
         warnings.append("damaged structure, repaired while reading; nothing that its pages need is missing")
     return PdfProbe(count, warnings, password)

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import DocumentTooLarge, StageTimeout
 
 _SUPERVISOR = """
@@ -119,7 +120,7 @@ class Tool:
         session (with those of `others`) takes more than `memory_bytes`."""
         if time.monotonic() > began + timeout:
             raise StageTimeout(
-                f"not finished after {timeout:g} seconds",
+                f"not finished after {counted(timeout, 'second')}",
                 remedy="Split the document, or raise normalize.timeout_seconds.",
             )
         used = sum(resident_bytes(t.process.pid) for t in (self, *others))

@@ -10,7 +10,7 @@ import jinja2
 
 from drac_pipeline.inspection.serve import document_url
 from drac_pipeline.overview.gather import Overview
-from drac_pipeline.pipeline.condition import counted
+from drac_pipeline.pipeline.condition import corpus_size
 
 MOST_ROWS = 2_000
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ def overview_html(overview: Overview, title: str, inspect_url: str = "") -> str:
         listed=overview.documents[:MOST_ROWS],
         worst=overview.worst(),
         link=link,
-        counted=counted,
+        corpus_size=corpus_size,
         dearest=[d for d in sorted(overview.documents, key=lambda d: -d.usd)[:10] if d.usd > 0],
         slowest=sorted(overview.documents, key=lambda d: -d.seconds)[:10],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from drac_pipeline.config import DracConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import explain
 from drac_pipeline.normalize.damage import pages_named
 from drac_pipeline.pipeline.freshness import State, document_states
@@ -22,7 +23,7 @@ def made_state(
     fingerprint = fingerprint or manifest.source.fingerprint
     if manifest.failure and fingerprint == manifest.source.fingerprint:
         f = manifest.failure
-        tries = f" ({f.attempts} attempts)" if f.attempts > 1 else ""
+        tries = f" ({counted(f.attempts, 'attempt')})" if f.attempts > 1 else ""
         return "failed", f"{f.stage}: {explain(f.kind, f.cause, f.remedy)}{tries}"
     if fingerprint != manifest.source.fingerprint:
         return "changed", "the source file has changed"
@@ -35,9 +36,9 @@ def made_state(
     return ("stale" if found.state == State.STALE else "incomplete"), f"{first}: {found.reason}"
 
 
-def counted(documents: int, retired: int) -> str:
+def corpus_size(documents: int, retired: int) -> str:
     """How many documents there are, everywhere in the same words: retired ones are counted apart."""
-    return f"{documents:,} documents" + (f" (and {retired:,} retired)" if retired else "")
+    return counted(documents, "document") + (f" (and {retired:,} retired)" if retired else "")
 
 
 def condition(manifest: Manifest) -> tuple[str, str]:
@@ -45,7 +46,7 @@ def condition(manifest: Manifest) -> tuple[str, str]:
     read, chunks = manifest.stages.get("markdown"), manifest.stages.get("chunks")
     if read is not None and (failed := int(read.counts.get("failed_pages", 0))):
         pages: Iterable[int] = read.facts.get("failed_pages", ())
-        named = pages_named(list(pages)) if pages else f"{failed} pages"
+        named = pages_named(list(pages)) if pages else counted(failed, "page")
         of = int(read.counts.get("pages", 0))
         return "partial", f"{named} of {of} could not be read, or not wholly"
     if chunks is not None and not chunks.counts.get("chunks"):

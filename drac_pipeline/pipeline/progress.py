@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from drac_pipeline.counted import counted
 from drac_pipeline.pipeline.process import DocumentOutcome
 
 Listener = Callable[[DocumentOutcome], None]
@@ -27,7 +28,7 @@ class PageProgress:
     total: int
 
     def __str__(self) -> str:
-        return f"{self.key}, {self.stage}: {self.done} of {self.total} pages"
+        return f"{self.key}, {self.stage}: {self.done} of {counted(self.total, 'page')}"
 
 
 PageListener = Callable[[PageProgress], None]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from drac_pipeline.config import DracConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.pipeline.attempts import INHERENT, LASTING, next_attempt
 from drac_pipeline.pipeline.circumstances import circumstances
 from drac_pipeline.pipeline.freshness import parent_versions, stale_reason
@@ -44,7 +45,9 @@ def retry(manifest: Manifest, config: DracConfig, moment: datetime | None = None
     most = config.refresh.retry_attempts
     at = next_attempt(config.refresh, failure.at, failure.attempts)
     if at is None:
-        return Retry(False, f"given up after {failure.attempts} attempts; `drac run` tries it again")
+        return Retry(
+            False, f"given up after {counted(failure.attempts, 'attempt')}; `drac run` tries it again"
+        )
     if at <= (moment or datetime.now(UTC)):
         return Retry(True, f"attempt {failure.attempts + 1} of {most + 1} is due", at)
     return Retry(False, f"next try {at:%Y-%m-%d %H:%M} UTC, attempt {failure.attempts + 1} of {most + 1}", at)

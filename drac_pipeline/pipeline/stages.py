@@ -26,6 +26,7 @@ from drac_pipeline.config.base import Identity
 from drac_pipeline.convert import convert_pdf
 from drac_pipeline.convert.fidelity import FidelityReport, compare
 from drac_pipeline.convert.route import DIRECT_FORMATS, Convertible, convert_document, reads_own_file
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import (
     ConfigError,
     ConversionFailed,
@@ -169,7 +170,8 @@ def _markdown(ctx: StageContext) -> StageOutput:
     failed = [p for p in report.pages if p.error]
     if failed and len(failed) == len(report.pages) and not any(p.n_chars for p in failed):
         raise ConversionFailed(
-            f"none of its {len(failed)} pages could be read (page {failed[0].page}: {failed[0].error})",
+            f"none of its {counted(len(failed), 'page')} could be read (page {failed[0].page}:"
+            f" {failed[0].error})",
             remedy="Look at the page images; a scan needs OCR (`convert.ocr = true`).",
         )
     (ctx.out / MARKDOWN_FILE).write_text(converted.markdown, encoding="utf-8", newline="")
@@ -332,7 +334,8 @@ def _chunk_embeddings(ctx: StageContext) -> StageOutput:
     over = lengths["over_the_limit"]
     lost = bool(over) and embedder.too_long == "cut"
     told = (
-        f"{over} of {len(chunks)} chunks are longer than the {embedder.max_tokens} tokens that"
+        f"{over} of {counted(len(chunks), 'chunk')} {'is' if over == 1 else 'are'} longer than the"
+        f" {counted(embedder.max_tokens, 'token')} that"
         f" {embedder.name} reads: the rest of them cannot be found by meaning"
     )
     return StageOutput(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drac_pipeline.config import LimitsConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.pages import resident_bytes
 
 _NOTE_SECONDS = 0.3  # between two notes of how far it is
@@ -126,7 +127,7 @@ class Watch:
         if seconds > limits.document_seconds:
             return Killed(
                 "timed out",
-                f"not done after {limits.document_seconds:g} seconds",
+                f"not done after {counted(limits.document_seconds, 'second')}",
                 "Raise limits.document_seconds, or leave the document out.",
             )
         taken = sum(resident_bytes(p) for p in (pid, *self._helpers(str(task))))

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge, EmptyDocument
 from drac_pipeline.normalize.charset import decode_text
 from drac_pipeline.sheets.grid import Cell, Kind, RawSheet, Row
@@ -56,7 +57,7 @@ def read_csv(data: bytes, max_cells: int) -> tuple[RawSheet, str]:
                 cells += len(row)
                 if cells > max_cells:
                     raise DocumentTooLarge(
-                        f"more than {max_cells:,} fields with content",
+                        f"more than {counted(max_cells, 'field')} with content",
                         remedy="Split the file, or raise convert.sheet_max_cells.",
                     )
     except csv.Error as e:

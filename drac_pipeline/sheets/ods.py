@@ -9,6 +9,7 @@ from typing import Any
 
 import lxml.etree as etree
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge, EncryptedDocument
 from drac_pipeline.sheets.grid import (
     PLAIN,
@@ -208,7 +209,7 @@ class _Reader:
             if not text or text.isspace():
                 continue
             if repeat > _MAX_COLUMNS:
-                raise DocumentTooLarge(f"a cell repeated {repeat:,} times", remedy=_SAVE_AGAIN)
+                raise DocumentTooLarge(f"a cell repeated {counted(repeat, 'time')}", remedy=_SAVE_AGAIN)
             across, down = _count(c, "number-columns-spanned"), _count(c, "number-rows-spanned")
             if across > 1 or down > 1:
                 sheet.merges.append(Area(row, first, row + down - 1, first + across - 1))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from drac_pipeline.config import ConvertConfig, NormalizeConfig
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import EmptyDocument, EncryptedDocument, UnsupportedDocument
 from drac_pipeline.model.conversion import ConversionReport, Converted, Dropped
 from drac_pipeline.normalize.limits import check_zip
@@ -102,12 +103,17 @@ def add_sheet(
     for (one, many), n in sheet.left_out.items():
         _drop(report, raw.name, f"{n:,} {one if n == 1 else many}")
     if raw.uncalculated:
+        empty = counted(
+            len(raw.uncalculated),
+            "formula has no stored value and is empty",
+            "formulas have no stored value and are empty",
+        )
         report.warnings.append(
-            f"sheet {raw.name}: {len(raw.uncalculated):,} formulas have no stored value and are empty here"
+            f"sheet {raw.name}: {empty} here"
             f" ({uncalculated or 'not calculated'}); open the file in the program that made it and save it"
         )
     if raw.lost_texts:
-        lost = f"{raw.lost_texts:,} cells refer to texts that are not there"
+        lost = f"{counted(raw.lost_texts, 'cell refers', 'cells refer')} to texts that are not there"
         report.warnings.append(f"sheet {raw.name}: {lost}")
     _comments(writer, sheet, report, config)
 

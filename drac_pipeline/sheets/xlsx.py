@@ -23,6 +23,7 @@ from typing import Any
 
 import lxml.etree as etree
 
+from drac_pipeline.counted import counted
 from drac_pipeline.errors import CorruptDocument, DocumentTooLarge
 from drac_pipeline.sheets.grid import (
     Area,
@@ -115,7 +116,7 @@ def _refuse_bomb(sheet: RawSheet) -> None:
 def too_many(max_cells: int) -> DocumentTooLarge:
     """More cells than the settings allow."""
     return DocumentTooLarge(
-        f"more than {max_cells:,} cells with content",
+        f"more than {counted(max_cells, 'cell')} with content",
         remedy="Split the workbook, or raise convert.sheet_max_cells.",
     )
 

@@ -338,7 +338,7 @@ def test_a_renamed_document_is_told_in_the_same_words(tmp_path, corpus, capsys):
         (line,) = (line for line in told.splitlines() if "manual.pdf" in line)
         assert "pump.pdf" in line and "renamed from manual.pdf; its work is kept" in line
     assert "3 documents: 2 up to date, 1 renamed" in status
-    assert "1 documents to run (1 renamed), 3 stages, 2 unchanged, no model call" in dry
+    assert "1 document to run (1 renamed), 3 stages, 2 unchanged, no model call" in dry
 
 
 def test_a_dry_run_tells_apart_what_is_to_do(tmp_path, corpus, capsys, make_pdf):

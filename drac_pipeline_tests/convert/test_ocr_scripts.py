@@ -63,7 +63,7 @@ def test_lines_in_another_script_are_left_out_with_a_warning() -> None:
     result = read(before, "Насос работает весь день и смазывается.", after)
     assert result.markdown == f"<!-- page 1 -->\n\n{before}\n\n{after}\n"
     [warning] = result.report.pages[0].warnings
-    assert warning.startswith("1 of 3 lines are in a script or hand not read by the OCR models")
+    assert warning.startswith("1 of 3 lines is in a script or hand not read by the OCR models")
 
 
 def test_vietnamese_is_known_to_lose_letters() -> None:

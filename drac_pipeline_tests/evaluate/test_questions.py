@@ -36,10 +36,10 @@ def test_the_form_of_rag_multi_corpus(questions_file):
     ]
     assert found.questions[0].facts == (Fact("It runs.", "a.md"), Fact("The lamp is green.", "b.md"))
     assert found.questions[0].documents == ("a.md", "b.md")
-    assert found.notes == ["1 rows left out: asked before"]
+    assert found.notes == ["1 row left out: asked before"]
     assert [q.text for q in load_questions(path, ["Umbra"]).questions] == ["Why?"]
     assert load_questions(path, rows_per_organization=1).notes == [
-        "1 rows left out: beyond the first 1 rows of their organization"
+        "1 row left out: beyond the first 1 row of their organization"
     ]
 
 

@@ -79,7 +79,7 @@ def test_embedding_by_a_service_is_estimated_too(
     paid = calls(home.path)
     assert len(paid) <= guessed[0] <= 4 * len(paid)
     tokens = sum(r["input_tokens"] for r in paid)
-    (row,) = [line for line in said.splitlines() if "1 documents" in line]
+    (row,) = [line for line in said.splitlines() if "1 document" in line]
     embedded = int(re.findall(r"[\d.,]+", row)[-2].replace(",", ""))
     assert tokens <= embedded <= 4 * tokens
 

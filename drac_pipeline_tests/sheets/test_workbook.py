@@ -178,6 +178,4 @@ def test_without_libreoffice_a_warning_says_what_is_missing(book, monkeypatch):
     made = book(lambda ws: put(ws, "A1", [["N", "Double"], [4, "=A2*2"]], bold=1))
     assert lines(made) == ["Double", "N: 4."]
     assert len(made.report.warnings) == 1
-    assert made.report.warnings[0].startswith(
-        "sheet Data: 1 formulas have no stored value and are empty here ("
-    )
+    assert made.report.warnings[0].startswith("sheet Data: 1 formula has no stored value and is empty here (")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drac_pipeline.convert.fidelity import values_apart
+from drac_pipeline.counted import counted
 from drac_pipeline.model import PageReport
 
 _SURE = 0.8  # confidence of OCR from which its word counts against the model's
@@ -59,7 +60,8 @@ def say_doubt(page: PageReport, doubt: Doubt | None, *, scan: bool) -> None:
         return
     agreed = doubt.values - len(doubt.model_only)
     page.reason += (
-        f"; OCR (its own confidence {doubt.sure:.2f}) read {agreed} of the page's {doubt.values} numbers too"
+        f"; OCR (its own confidence {doubt.sure:.2f}) read {agreed} of the page's"
+        f" {counted(doubt.values, 'number')} too"
     )
     # a page without a number is one that nothing was compared on
     page.confidence = round(agreed / doubt.values, 3) if doubt.values else _UNWITNESSED

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from drac_pipeline.config import ConvertConfig
 from drac_pipeline.convert.local.text_layer import PageText
 from drac_pipeline.convert.ocr.trust import judge_text
+from drac_pipeline.counted import counted
 from drac_pipeline.model.conversion import PageReport
 from drac_pipeline.mupdf import pymupdf
 
@@ -110,7 +111,8 @@ def _scan(page: pymupdf.Page, text: PageText | None, reason: str, config: Conver
     report = PageReport(page=number, reader="ocr", reason=reason, confidence=round(scan.confidence, 3))
     if scan.unsure:
         report.warnings.append(
-            f"{len(scan.unsure)} of {scan.found} lines were read too unsurely to be kept"
+            f"{len(scan.unsure)} of {counted(scan.found, 'line')}"
+            f" {'was' if len(scan.unsure) == 1 else 'were'} read too unsurely to be kept"
             f" (convert.ocr_min_confidence = {config.ocr_min_confidence})"
         )
     if scan.foreign and scan.readable:
@@ -120,7 +122,8 @@ def _scan(page: pymupdf.Page, text: PageText | None, reason: str, config: Conver
         return Read(None, report)
     if scan.unknown:
         report.warnings.append(
-            f"{len(scan.unknown)} of {scan.found} lines are in a script or hand not read by the OCR models:"
+            f"{len(scan.unknown)} of {counted(scan.found, 'line')}"
+            f" {'is' if len(scan.unknown) == 1 else 'are'} in a script or hand not read by the OCR models:"
             f" left out ({_OTHER_MODELS})"
         )
     if scan.accents_lost and not config.ocr_models:
@@ -187,11 +190,14 @@ def _pictures(page: pymupdf.Page, text: PageText, report: PageReport, config: Co
     found = take_in(engine, page, text, boxes, seen, config)
     if found.taken:
         log.info("page %d: %d lines in images read by OCR", text.page, found.taken)
-        report.reason += f"; {found.taken} lines of images were read by OCR"
+        report.reason += f"; {counted(found.taken, 'line of images was', 'lines of images were')} read by OCR"
         chars = text.n_chars + found.chars
         report.confidence = round((text.n_chars * report.confidence + found.scores) / max(chars, 1), 3)
     if found.left:
-        report.warnings.append(f"images on the page hold about {found.left} lines of text that were not read")
+        report.warnings.append(
+            "images on the page hold about"
+            f" {counted(found.left, 'line of text that was', 'lines of text that were')} not read"
+        )
     return Read(text, report)
 
 

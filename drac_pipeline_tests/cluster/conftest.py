@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +20,11 @@ def cluster() -> Iterator[Any]:
     """The cluster; `cluster.address` is where drivers find it. Not connected to."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'drac_pipeline[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray._private.utils import get_ray_address_file
     from ray.cluster_utils import Cluster
 
+    # The address goes there whatever `temp_dir` says, and where no Ray ever ran that folder is missing.
+    Path(get_ray_address_file(None)).parent.mkdir(parents=True, exist_ok=True)
     folder = tempfile.mkdtemp(prefix="r")  # sockets in it have names of at most 107 letters
     with pytest.MonkeyPatch.context() as here:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):  # what nodes get, settings give them

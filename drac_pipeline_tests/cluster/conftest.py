@@ -20,7 +20,7 @@ def cluster() -> Iterator[Any]:
     """The cluster; `cluster.address` is where drivers find it. Not connected to."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'drac_pipeline[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    from ray._private.utils import get_ray_address_file
+    from ray._common.utils import get_ray_address_file
     from ray.cluster_utils import Cluster
 
     # The address goes there whatever `temp_dir` says, and where no Ray ever ran that folder is missing.

@@ -47,7 +47,8 @@ def print_dry_run(
         table.add_row(f"… and {len(found.work) - MOST_ROWS} more (--all lists them)")
     if found.work:
         console.print(table)
-    retire = {k: reason for k, reason in decided.retire.items() if k not in found.renamed.values()}
+    old_names = set(found.renamed.values())
+    retire = {k: reason for k, reason in decided.retire.items() if k not in old_names}
     for key, reason in sorted(retire.items()):
         console.print(f"retired: {escape(key)} ({escape(reason)})")
     if decided.refused:

@@ -154,7 +154,8 @@ def _tell(found: WorkList, retired: Sequence[str] = (), refused: str = "") -> No
         err.print(f"{work.key}: {work.reason}", markup=False)
     if len(renamed) > MOST_RENAMED:
         err.print(f"… and {len(renamed) - MOST_RENAMED} more renamed")
-    if others := [k for k in retired if k not in found.renamed.values()]:
+    old_names = set(found.renamed.values())
+    if others := [k for k in retired if k not in old_names]:
         more = " …" if len(others) > 5 else ""
         err.print(
             f"[yellow]{len(others)} retired[/], gone from the source: {escape(', '.join(others[:5]))}{more}"

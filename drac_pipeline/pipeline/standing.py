@@ -39,6 +39,19 @@ class Overview:
     blocked: list[str] = field(default_factory=list)
 
 
+class _Look:
+    """What a look found, gathered once: asked a document at a time, `Looked` would go through all of them
+    each time."""
+
+    def __init__(self, looked: Looked) -> None:
+        self.found = looked.found
+        self.unreadable, self.retire = looked.unreadable, looked.retire
+        self.returned = {k for f in looked.found for k in f.returned}
+        self.excluded = {k for f in looked.found for k in f.excluded}
+        self.old_names = {old for f in looked.found for old in f.renamed.values()}
+        self.gone = {(f.source, k) for f in looked.found for k in f.gone}
+
+
 def overview(home: Home) -> Overview:
     """The state of every document that the home knows or its sources have. Writes nothing but the
     cache of fingerprints."""
@@ -46,13 +59,14 @@ def overview(home: Home) -> Overview:
     out = Overview(blocked=[f"{source}: {why}" for source, why in looked.unreachable.items()])
     out.blocked += [f"{path}: {why}" for f in looked.found for path, why in f.blocked.items()]
     known: set[str] = set()
+    look = _Look(looked)
     with FingerprintCache(home.fingerprint_cache) as cache:
         for manifest in home.store.manifests(retired=True):
             key = manifest.document_key
             known.add(key)
-            if any(key in f.renamed.values() for f in looked.found):
+            if key in look.old_names:
                 continue  # it is there, under its new name
-            out.documents.append(Standing(key, *_state(home, manifest, cache, looked)))
+            out.documents.append(Standing(key, *_state(home, manifest, cache, look)))
     for found in looked.found:
         for work in found.work:
             if work.key not in known:
@@ -67,17 +81,17 @@ def overview(home: Home) -> Overview:
     return out
 
 
-def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Looked) -> tuple[str, str]:
-    if (error := looked.unreadable.get(manifest.document_key)) is not None:
+def _state(home: Home, manifest: Manifest, cache: FingerprintCache, look: _Look) -> tuple[str, str]:
+    if (error := look.unreadable.get(manifest.document_key)) is not None:
         return "unreadable", explain(error.kind, error.cause, error.remedy)
-    if manifest.retired and not any(manifest.document_key in f.returned for f in looked.found):
+    if manifest.retired and manifest.document_key not in look.returned:
         r = manifest.retired
         return "retired", f"{r.reason} on {r.at[:10]}; artifacts kept until {r.delete_at[:10]}"
-    then = "the next run retires it" if manifest.document_key in looked.retire else "it is kept"
+    then = "the next run retires it" if manifest.document_key in look.retire else "it is kept"
     if manifest.source.in_bucket:
-        return _object_state(home, manifest, looked, then)
+        return _object_state(home, manifest, look, then)
     path = manifest.source.local_path
-    for found in looked.found:
+    for found in look.found:
         for blocked, why in found.blocked.items():
             if path.is_relative_to(blocked):
                 return "unknown", f"{blocked} {why}; what is there of it is kept"
@@ -94,24 +108,24 @@ def _state(home: Home, manifest: Manifest, cache: FingerprintCache, looked: Look
         return "gone", f"{manifest.source.path} is no longer there; {then}"
     except Exception as e:  # permissions, devices: whatever keeps it from being read
         return "unreadable", str(e)
-    if any(manifest.document_key in f.excluded for f in looked.found):
+    if manifest.document_key in look.excluded:
         return "gone", f"the settings exclude it; {then}"
     if manifest.retired:
         return "returned", "returned to the source"
     return _made(home, manifest, fingerprint)
 
 
-def _object_state(home: Home, manifest: Manifest, looked: Looked, then: str) -> tuple[str, str]:
+def _object_state(home: Home, manifest: Manifest, look: _Look, then: str) -> tuple[str, str]:
     """The state of a document from a bucket, by the listing: objects are not looked at one by one."""
     key, root = manifest.document_key, manifest.source.root
-    for found in looked.found:
+    for found in look.found:
         if key in found.excluded:
             return "gone", f"the settings exclude it; {then}"
         if key in found.fingerprints and found.source == root:
             if manifest.retired:
                 return "returned", "returned to the source"
             return _made(home, manifest, found.fingerprints[key])
-    if any(found.source == root and key in found.gone for found in looked.found):
+    if (root, key) in look.gone:
         return "gone", f"{manifest.source.path} is no longer there; {then}"
     return "unknown", f"its source {root} could not be listed; what is there of it is kept"
 

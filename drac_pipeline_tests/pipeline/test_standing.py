@@ -14,6 +14,7 @@ import pytest
 
 from drac_pipeline.config import DracConfig
 from drac_pipeline.pipeline import find_work, process_document
+from drac_pipeline.pipeline.look import Looked
 from drac_pipeline.pipeline.standing import overview
 from drac_pipeline.store import Home
 
@@ -136,3 +137,20 @@ def test_an_unreadable_folder_keeps_its_documents_and_says_so(home: Home, corpus
     kept = home.store.manifest("notes/site visit.pdf")
     assert kept is not None and kept.retired is None
     assert process_document(home.store, "notes/site visit.pdf", DracConfig()).failure is None
+
+
+@pytest.mark.parametrize("what", ["retire", "unreadable"])
+def test_what_goes_through_all_documents_is_asked_once(
+    home: Home, corpus: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    asked = []
+    real = getattr(Looked, what)
+    monkeypatch.setattr(Looked, what, property(lambda looked: asked.append(1) or real.fget(looked)))
+    assert len(overview(home).documents) > 1
+    few = len(asked)
+    for n in range(20):
+        (corpus / f"more {n}.txt").write_text(f"Line {n}.")
+    find_work(home, corpus, home.config)
+    asked.clear()
+    assert len(overview(home).documents) > 20
+    assert len(asked) == few

@@ -336,7 +336,7 @@ def _chunk_embeddings(ctx: StageContext) -> StageOutput:
     told = (
         f"{over} of {counted(len(chunks), 'chunk')} {'is' if over == 1 else 'are'} longer than the"
         f" {counted(embedder.max_tokens, 'token')} that"
-        f" {embedder.name} reads: the rest of them cannot be found by meaning"
+        f" {embedder.name} reads: the rest of {'it' if over == 1 else 'them'} cannot be found by meaning"
     )
     return StageOutput(
         counts={

@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 from drac_pipeline.config import NormalizeConfig
-from drac_pipeline.errors import ConversionFailed, DocumentError, MissingTool
+from drac_pipeline.errors import ConversionFailed, MissingTool
 from drac_pipeline.normalize.devtools import DevTools, PageGone, Refused
 from drac_pipeline.normalize.kept import Kept
 from drac_pipeline.normalize.process import Tool, clean_environment
@@ -132,7 +132,7 @@ class Browser(Kept):
                     f"the browser printed nothing: {why}",
                     remedy="Open the page in a browser, print it to PDF and use that.",
                 ) from e
-            except DocumentError:
+            except BaseException:  # limits, a full disk, an interrupt: nobody would close the page
                 self._stop()
                 raise
 

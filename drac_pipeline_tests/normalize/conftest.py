@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 import struct
+import subprocess
+import sys
+import time
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -120,3 +123,28 @@ def make_ole(path: Path, streams: dict[str, bytes]) -> Path:
     body = struct.pack(f"<{len(fat)}I", *fat).ljust(512, b"\xff") + directory.ljust(512, b"\0")
     path.write_bytes(header + body + b"".join(blobs))
     return path
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def assert_ends_with_its_worker(code: str) -> None:
+    """`code` starts a program, prints its process and its folder, and waits: when it is killed, both go."""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout
+        pid, _, home = worker.stdout.readline().strip().partition(" ")
+        assert alive(int(pid))
+        assert Path(home).is_dir()
+        worker.kill()
+    wait_for(lambda: not alive(int(pid)) and not Path(home).exists())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -18,8 +16,7 @@ from drac_pipeline.normalize.devtools import DevTools
 from drac_pipeline.normalize.process import session_pids
 from drac_pipeline.normalize.sanitize import page
 from drac_pipeline.normalize.stamps import take_out_stamps
-from drac_pipeline_tests.normalize.conftest import pdf_text
-from drac_pipeline_tests.normalize.test_office import alive, wait_for
+from drac_pipeline_tests.normalize.conftest import alive, assert_ends_with_its_worker, pdf_text, wait_for
 
 TABLE = page(
     "Pumps",
@@ -155,6 +152,19 @@ def test_a_page_beyond_the_limits_ends_the_browser(
     assert pdf_text(tmp_path / "c.pdf") == "Pumps Name Bar P-1 6"
 
 
+@pytest.mark.browser
+def test_a_print_that_cannot_be_written_leaves_no_page_open(tmp_path: Path, browser: Browser) -> None:
+    browser.print(TABLE, tmp_path / "a.pdf")
+    pid, home = pid_of(browser), browser._home
+    with pytest.raises(FileNotFoundError):
+        browser.print(TABLE, tmp_path / "no such folder" / "b.pdf")
+    assert not alive(pid)
+    assert home
+    assert not home.exists()
+    browser.print(TABLE, tmp_path / "c.pdf")
+    assert pdf_text(tmp_path / "c.pdf") == "Pumps Name Bar P-1 6"
+
+
 def test_a_browser_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) -> None:
     command = tmp_path / "chromium"
     command.write_text("#!/bin/sh\necho no such display >&2\nexit 21\n")
@@ -173,13 +183,7 @@ b.print("<p>a</p>", pathlib.Path({str(tmp_path / "a.pdf")!r}))
 print(b._tool.process.pid, b._home, flush=True)
 time.sleep(20)
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:
-        assert worker.stdout
-        pid, _, home = worker.stdout.readline().strip().partition(" ")
-        assert alive(int(pid))
-        assert Path(home).is_dir()
-        worker.kill()
-    wait_for(lambda: not alive(int(pid)) and not Path(home).exists())
+    assert_ends_with_its_worker(code)
 
 
 def renderers(browser: Browser) -> list[int]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,13 @@ import pytest
 from drac_pipeline.errors import CorruptDocument, StageTimeout
 from drac_pipeline.normalize.office import OfficeConverter
 from drac_pipeline.normalize.process import session_pids
-from drac_pipeline_tests.normalize.conftest import make_docx, pdf_text
+from drac_pipeline_tests.normalize.conftest import (
+    alive,
+    assert_ends_with_its_worker,
+    make_docx,
+    pdf_text,
+    wait_for,
+)
 
 
 def fake_office(folder: Path, script: str) -> str:
@@ -75,13 +78,7 @@ c.convert(pathlib.Path({str(source)!r}), pathlib.Path({str(tmp_path)!r}))
 print(c._tool.process.pid, c._home, flush=True)
 time.sleep(20)
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:
-        assert worker.stdout
-        pid, _, home = worker.stdout.readline().strip().partition(" ")
-        assert alive(int(pid))
-        assert Path(home).is_dir()
-        worker.kill()
-    wait_for(lambda: not alive(int(pid)) and not Path(home).exists())
+    assert_ends_with_its_worker(code)
 
 
 def test_a_hanging_program_is_killed_with_all_it_started_and_tried_once_more(tmp_path: Path) -> None:
@@ -109,17 +106,3 @@ def test_exit_code_zero_without_a_result_is_an_error(tmp_path: Path) -> None:
         OfficeConverter(fake_office(tmp_path, "exit 0"), warm=False).convert(
             tmp_path / "a.docx", tmp_path / "out"
         )
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_for(condition) -> None:
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -90,10 +90,8 @@ def test_a_chunk_of_several_elements_over_the_hard_size_is_named():
     size = len(chunks[0].text)
     named = {"chunk": 0, "page": 0, "breadcrumb": chunks[0].breadcrumb, "size": size, "elements": 2}
     assert check.detail["over_the_hard_size"] == [named]
-    assert chunk_size_check(elements, chunks, sizes_of(PlanConfig(max_chars=size, target_chars=100))).passed
-    assert not chunk_size_check(
-        elements, chunks, sizes_of(PlanConfig(max_chars=size - 1, target_chars=100))
-    ).passed
+    assert chunk_size_check(elements, chunks, sizes_of(PlanConfig(max_chars=size))).passed
+    assert not chunk_size_check(elements, chunks, sizes_of(PlanConfig(max_chars=size - 1))).passed
 
 
 def test_a_chunk_without_text_is_named():
